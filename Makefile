@@ -1,0 +1,42 @@
+# `make` alone lists the targets.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test format bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/core.stamp ## install what is needed and show what dmrank does (about a minute)
+	$(BIN)/dmrank demo --out demo
+
+test: .venv/dev.stamp ## lint, type checks and the whole test suite
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 --dist worksteal
+
+format: .venv/dev.stamp ## format the code and mend what the linter can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/dev.stamp ## speed and memory beside pandas and others (see docs/benchmarks.md)
+	$(BIN)/python benchmarks/ratings.py
+
+clean: ## remove the environment and every cache
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis demo
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "dmrank needs Python 3.11 or newer; name one with make PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/core.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+.venv/dev.stamp: .venv/core.stamp
+	$(PIP) --editable '.[dev]'
+	@touch $@

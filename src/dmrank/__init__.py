@@ -1,0 +1,63 @@
+"""dmrank: rank items by several aspects at once.
+
+Names are loaded when they are first used, so that `import dmrank` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dmrank import datasets as datasets
+    from dmrank.errors import ConfigError as ConfigError
+    from dmrank.errors import DataError as DataError
+    from dmrank.errors import DmrankError as DmrankError
+    from dmrank.errors import DownloadError as DownloadError
+    from dmrank.errors import ModelFileError as ModelFileError
+    from dmrank.errors import NotFittedError as NotFittedError
+    from dmrank.errors import UnknownAspectError as UnknownAspectError
+    from dmrank.errors import UnknownItemError as UnknownItemError
+    from dmrank.errors import UnknownUserError as UnknownUserError
+    from dmrank.ratings import Ratings as Ratings
+    from dmrank.ratings import Split as Split
+    from dmrank.read import read_ratings as read_ratings
+    from dmrank.read import read_split as read_split
+    from dmrank.statistics import describe as describe
+    from dmrank.synthetic import make_hotels as make_hotels
+    from dmrank.synthetic import make_ratings as make_ratings
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ConfigError": "errors",
+    "DataError": "errors",
+    "DmrankError": "errors",
+    "DownloadError": "errors",
+    "ModelFileError": "errors",
+    "NotFittedError": "errors",
+    "Ratings": "ratings",
+    "Split": "ratings",
+    "UnknownAspectError": "errors",
+    "UnknownItemError": "errors",
+    "UnknownUserError": "errors",
+    "describe": "statistics",
+    "make_hotels": "synthetic",
+    "make_ratings": "synthetic",
+    "read_ratings": "read",
+    "read_split": "read",
+}
+
+__all__ = ["__version__", "datasets", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"dmrank.{_HOME[name]}"), name)
+    if name == "datasets":
+        return import_module("dmrank.datasets")
+    raise AttributeError(f"module 'dmrank' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,83 @@
+"""Progress bars with the time left, and short messages: on standard error, for people.
+
+Nothing is drawn when standard error is not a terminal, so that piped output stays plain.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+logger = logging.getLogger("dmrank")
+
+
+class Bar(Protocol):
+    """What a caller can do with a bar."""
+
+    def update(self, completed: float, note: str = "") -> None:
+        """Move the bar to `completed` and show `note` beside it."""
+
+
+class _NoBar:
+    def update(self, completed: float, note: str = "") -> None:
+        pass
+
+
+@contextmanager
+def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Bar]:
+    """Show a progress bar while the block runs.
+
+    Parameters
+    ----------
+    title : str
+        What is going on, in a few words.
+    total : float or None
+        The value at which the work is done; None if it is not known.
+    bytes_ : bool
+        Whether the amounts are bytes (a download) rather than steps.
+
+    Examples
+    --------
+    >>> with bar("counting", total=3) as progress:
+    ...     for step in range(3):
+    ...         progress.update(step + 1)
+    """
+    if not sys.stderr.isatty():
+        yield _NoBar()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    amount: ProgressColumn = DownloadColumn() if bytes_ else MofNCompleteColumn()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        amount,
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=total, note="")
+
+        class _RichBar:
+            def update(self, completed: float, note: str = "") -> None:
+                progress.update(task, completed=completed, note=note)
+
+        yield _RichBar()
+
+
+def say(message: str) -> None:
+    """Tell the person at the terminal, and the log, one line."""
+    logger.info(message)
+    print(message, file=sys.stderr)

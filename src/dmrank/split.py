@@ -1,0 +1,174 @@
+"""Which rows belong together, stay, or go where: arrays in, row indices out."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from dmrank.errors import ConfigError, DataError
+
+Rows = NDArray[np.integer]
+SplitBy = Literal["random", "time", "time-per-user"]
+
+
+class Groups(NamedTuple):
+    """Rows grouped by a code: group c is `rows[pointer[c]:pointer[c + 1]]`, in row order."""
+
+    rows: Rows
+    pointer: NDArray[np.int64]
+
+
+class Parts(NamedTuple):
+    """Row indices of the three parts of a split, each ascending."""
+
+    train: Rows
+    validation: Rows
+    test: Rows
+
+
+def group_rows(codes: Rows, size: int) -> Groups:
+    """Group rows by their code, keeping the row order within a group, in linear time.
+
+    Examples
+    --------
+    >>> groups = group_rows(np.array([1, 0, 1]), size=3)
+    >>> groups.rows.tolist(), groups.pointer.tolist()
+    ([1, 0, 2], [0, 1, 3, 3])
+    """
+    n = len(codes)
+    index_type = np.int32 if max(n, size) < np.iinfo(np.int32).max else np.int64
+    # A matrix with one entry per row, in the column of its code: transposing it is a counting sort.
+    one_per_row = csr_array(
+        (
+            np.ones(n, dtype=np.bool_),
+            codes.astype(index_type, copy=False),
+            np.arange(n + 1, dtype=index_type),
+        ),
+        shape=(n, size),
+    )
+    by_column = one_per_row.tocsc()
+    return Groups(by_column.indices, by_column.indptr.astype(np.int64))
+
+
+def canonical_order(
+    user_codes: Rows,
+    item_codes: Rows,
+    users: int,
+    items: int,
+    timestamps: NDArray[np.int64] | None = None,
+) -> Rows:
+    """Sort rows by user, then item; of a repeated (user, item) keep the latest.
+
+    The latest is the one with the highest timestamp; without timestamps, or with equal ones,
+    the last row.
+    """
+    by_item = group_rows(item_codes, items).rows
+    order = by_item[group_rows(user_codes[by_item], users).rows]
+    user, item = user_codes[order], item_codes[order]
+    same_as_next = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
+    if not same_as_next.any():
+        return order
+    if timestamps is not None:
+        order = _latest_last(order, same_as_next, timestamps)
+    latest: Rows = order[np.append(~same_as_next, True)]
+    return latest
+
+
+def _latest_last(
+    order: Rows, same_as_next: NDArray[np.bool_], timestamps: NDArray[np.int64]
+) -> Rows:
+    """Reorder each run of repeated (user, item) so that its latest row comes last."""
+    run = np.cumsum(np.append(False, ~same_as_next))
+    repeated = np.append(same_as_next, False) | np.append(False, same_as_next)
+    rows, runs = order[repeated], run[repeated]
+    # lexsort is stable, so that equal timestamps keep the row order.
+    result = order.copy()
+    result[repeated] = rows[np.lexsort((timestamps[rows], runs))]
+    return result
+
+
+def k_core_rows(user_codes: Rows, item_codes: Rows, users: int, items: int, k: int) -> Rows:
+    """Return the rows of the largest subset in which every user and item has at least k rows.
+
+    Examples
+    --------
+    >>> k_core_rows(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1]), 3, 2, k=2).tolist()
+    [0, 1, 2, 3]
+    """
+    if k < 0:
+        raise ConfigError(f"k-core {k} is negative: give the least number of ratings, such as 5")
+    rows: Rows = np.arange(len(user_codes))
+    while True:
+        user, item = user_codes[rows], item_codes[rows]
+        keep = (np.bincount(user, minlength=users) >= k)[user]
+        keep &= (np.bincount(item, minlength=items) >= k)[item]
+        if keep.all():
+            break
+        rows = rows[keep]
+    if len(rows) == 0 and len(user_codes) > 0:
+        raise DataError(f"the {k}-core leaves no ratings: choose a smaller k")
+    return rows
+
+
+def check_shares(train: float, validation: float, test: float) -> None:
+    """Raise unless the three shares are a partition of the whole with something to train on."""
+    shares = np.array([train, validation, test], dtype=np.float64)
+    if not np.isfinite(shares).all() or (shares < 0).any() or not np.isclose(shares.sum(), 1):
+        raise ConfigError(
+            f"split shares {train:g} + {validation:g} + {test:g} must be at least 0 and add up to 1"
+            f" (they give {shares.sum():g})"
+        )
+    if train == 0:
+        raise ConfigError("split share of train is 0: nothing would be left to learn from")
+
+
+def random_parts(n: int, train: float, validation: float, test: float, seed: int) -> Parts:
+    """Assign each row to a part uniformly at random; the sizes are the shares, rounded."""
+    check_shares(train, validation, test)
+    return _cut(np.random.default_rng(seed).permutation(n), train, validation)
+
+
+def time_parts(
+    timestamps: NDArray[np.int64], train: float, validation: float, test: float
+) -> Parts:
+    """Train on the oldest rows, test on the newest, over all users together."""
+    check_shares(train, validation, test)
+    return _cut(np.argsort(timestamps, kind="stable"), train, validation)
+
+
+def _cut(order: Rows, train: float, validation: float) -> Parts:
+    first, second = np.rint(np.array([train, train + validation]) * len(order)).astype(int)
+    part = np.zeros(len(order), dtype=np.int8)
+    part[order[first:second]] = 1
+    part[order[second:]] = 2
+    return Parts(*(np.flatnonzero(part == which) for which in range(3)))
+
+
+def time_per_user_parts(
+    user_pointer: NDArray[np.int64],
+    timestamps: NDArray[np.int64],
+    train: float,
+    validation: float,
+    test: float,
+) -> Parts:
+    """Train on the oldest rows of each user, test on the user's newest.
+
+    Row number p (from 0) of a user's n rows in time belongs to train if (p + ½)/n < train: a
+    single row is a training row under any share above one half.
+    """
+    check_shares(train, validation, test)
+    counts = np.diff(user_pointer)
+    user_of_row = np.repeat(np.arange(len(counts)), counts)
+    order = np.lexsort((timestamps, user_of_row))
+    position = np.arange(len(order)) - user_pointer[:-1].repeat(counts)
+    place = np.empty(len(order))
+    place[order] = (position + 0.5) / counts.repeat(counts)
+    in_train, in_rest = place < train, place < train + validation
+    return Parts(
+        np.flatnonzero(in_train),
+        np.flatnonzero(in_rest & ~in_train),
+        np.flatnonzero(~in_rest & ~in_train),
+    )

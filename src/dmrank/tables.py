@@ -1,0 +1,221 @@
+"""Tables at the door: files and data frames of every kind, streamed as typed batches.
+
+Whatever is wrong with a table is said here in one line: the table, the row or column, what was
+found, what is expected.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dmrank.errors import DataError, did_you_mean
+from dmrank.files import Format, table_format
+
+#: What people write into a text table for "no value", besides leaving it empty.
+MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "-", "?")
+#: How many rows are looked at to tell which columns of a text table are numeric.
+ROWS_TO_INFER = 10_000
+
+Types = Mapping[str, pl.DataType | type[pl.DataType]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that can be streamed.
+
+    Attributes
+    ----------
+    name : str
+        What error messages call it.
+    schema : dict
+        Column names and types; text tables (csv, tsv) get the types of their first rows.
+    scan : callable
+        From the wanted types of some columns to a lazy frame of these columns.
+    metadata : dict
+        Key-value metadata, which only parquet files have.
+    """
+
+    name: str
+    schema: dict[str, pl.DataType]
+    scan: Callable[[Types], pl.LazyFrame]
+    metadata: Mapping[str, str]
+
+    def require(self, column: str, purpose: str) -> str:
+        """Return the column's name, or raise if the table does not have it."""
+        if column not in self.schema:
+            raise DataError(
+                f"{self.name}: there is no column {column!r} for the {purpose}; "
+                f"{did_you_mean(column, self.schema)} (name it with {purpose}=COLUMN)"
+            )
+        return column
+
+    def batches(
+        self, *, text: Sequence[str], numbers: Sequence[str], native: Sequence[str] = ()
+    ) -> Iterator[pl.DataFrame]:
+        """Stream the table: `text` columns as strings, `numbers` as float32, others as they are."""
+        types: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(text, pl.String)
+        types |= {name: self.schema[name] for name in native}
+        done = 0
+        try:
+            with self.readable():
+                scan = self.scan({**types, **dict.fromkeys(numbers, pl.Float32)})
+                for batch in scan.collect_batches(maintain_order=True):
+                    yield batch
+                    done += len(batch)
+                return
+        except _NotNumericError:
+            pass
+        # Some value is not a number: read on as text, to take words for "missing" as such and to
+        # name any other word with its row.
+        with self.readable():
+            scan = self.scan({**types, **dict.fromkeys(numbers, pl.String)}).slice(done)
+            for batch in scan.collect_batches(maintain_order=True):
+                yield batch.with_columns(
+                    parse_numbers(batch[name], self.name, first_row=done + 1) for name in numbers
+                )
+                done += len(batch)
+
+    @contextmanager
+    def readable(self) -> Iterator[None]:
+        """Turn what Polars raises over a bad table into one clear line."""
+        try:
+            yield
+        except (pl.exceptions.PolarsError, OSError) as error:
+            message = str(error).strip().splitlines()[0]
+            if "could not parse" in message or "conversion from" in message:
+                raise _NotNumericError(f"{self.name}: {message}") from None
+            if "utf-8" in message.lower() or "utf8" in message.lower():
+                message = "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
+            raise DataError(f"{self.name}: cannot be read: {message}") from None
+
+
+class _NotNumericError(DataError):
+    """A column that was read as numbers has something else in it."""
+
+
+def parse_numbers(column: pl.Series, table: str, first_row: int) -> pl.Series:
+    """Turn text into float32, words for "missing" into null, and name the first bad value."""
+    text = column.str.strip_chars()
+    text = text.set(text.is_in(["", *MISSING_WORDS]), None)
+    numbers = text.cast(pl.Float32, strict=False)
+    bad = numbers.is_null() & text.is_not_null()
+    if bad.any():
+        row = bad.arg_max() or 0
+        raise DataError(
+            f"{table}: column {column.name!r}, row {first_row + row:,}: {column[row]!r} is not a "
+            "number; mend it, or choose the aspect columns with aspects=[…]"
+        )
+    return numbers
+
+
+def open_table(source: object) -> Table:
+    """Open a file path or a data frame (polars, pandas, Arrow, anything that exports Arrow)."""
+    if isinstance(source, str | os.PathLike):
+        return _open_file(Path(source))
+    if isinstance(source, pl.LazyFrame):
+        return _typed_table("table", source, {})
+    if isinstance(source, pl.DataFrame):
+        return _typed_table("table", source.lazy(), {})
+    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "iloc"):
+        return _typed_table("table", _to_polars(source).lazy(), {})
+    raise DataError(
+        f"cannot read ratings from {type(source).__name__}: give a path, or a polars, pandas or "
+        "Arrow table"
+    )
+
+
+def _to_polars(table: Any) -> pl.DataFrame:
+    try:
+        return pl.DataFrame(table)
+    except ImportError:  # pandas exports Arrow only where pyarrow is installed
+        return pl.DataFrame({str(name): table[name].to_list() for name in table.columns})
+
+
+def _open_file(path: Path) -> Table:
+    if path.is_dir():
+        raise DataError(f"{path} is a directory: name the file with the ratings")
+    if not path.exists():
+        raise DataError(f"{path} does not exist: check the path")
+    ending, gzipped = table_format(path)
+    if path.stat().st_size == 0:
+        raise DataError(f"{path} is empty: it should have a header and one row per rating")
+    if ending == ".parquet":
+        return _open_parquet(path)
+    if ending == ".jsonl":
+        return _open_jsonl(path, gzipped)
+    return _open_text(path, ending)
+
+
+def _open_parquet(path: Path) -> Table:
+    try:
+        metadata = pl.read_parquet_metadata(path)
+        return _typed_table(str(path), pl.scan_parquet(path, glob=False), metadata)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise DataError(f"{path} is not a readable parquet file: {reason}") from None
+
+
+def _typed_table(name: str, frame: pl.LazyFrame, metadata: Mapping[str, str]) -> Table:
+    def scan(types: Types) -> pl.LazyFrame:
+        return frame.select(pl.col(column).cast(type_) for column, type_ in types.items())
+
+    return Table(name, dict(frame.collect_schema()), scan, metadata)
+
+
+def _open_text(path: Path, ending: Format) -> Table:
+    def scan(types: Types) -> pl.LazyFrame:
+        return frame(types).select(*types)
+
+    def frame(types: Types) -> pl.LazyFrame:
+        separator = "\t" if ending == ".tsv" else ","
+        return pl.scan_csv(
+            path, separator=separator, schema_overrides=dict(types), infer_schema=False, glob=False
+        )
+
+    table = Table(str(path), {}, scan, {})
+    with table.readable():
+        head = frame({}).head(ROWS_TO_INFER).collect()
+    if len(head) == 0:
+        raise DataError(f"{path} has a header but no rows: there is nothing to read")
+    schema: dict[str, pl.DataType] = {
+        name: pl.Float32() if _looks_numeric(head[name]) else pl.String() for name in head.columns
+    }
+    return Table(str(path), schema, scan, {})
+
+
+def _looks_numeric(column: pl.Series) -> bool:
+    text = column.str.strip_chars()
+    text = text.filter(~text.is_in(["", *MISSING_WORDS])).drop_nulls()
+    return len(text) > 0 and bool(text.cast(pl.Float32, strict=False).is_not_null().all())
+
+
+def _open_jsonl(path: Path, gzipped: bool) -> Table:
+    def scan(types: Types) -> pl.LazyFrame:
+        return pl.scan_ndjson(path, schema=dict(types)).select(*types)
+
+    table = Table(str(path), {}, scan, {})
+    try:
+        with table.readable():
+            schema = pl.scan_ndjson(path, infer_schema_length=ROWS_TO_INFER).collect_schema()
+    except DataError as error:
+        raise _first_bad_json(path, gzipped) or error from None
+    return Table(str(path), dict(schema), scan, {})
+
+
+def _first_bad_json(path: Path, gzipped: bool) -> DataError | None:
+    with gzip.open(path, "rb") if gzipped else path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                json.loads(line)
+            except ValueError as error:
+                return DataError(f"{path}: line {number:,} is not JSON: {error}")
+    return None
