@@ -141,8 +141,6 @@ class Ratings:
         pointer = np.zeros(len(users) + 1, dtype=np.int64)
         np.cumsum(np.bincount(user_codes[order], minlength=len(users)), out=pointer[1:])
         kept = np.take(values, order, axis=0)
-        if np.isinf(kept).any():
-            raise DataError("a rating is infinite: ratings are finite numbers, or NaN for missing")
         return cls(
             users=users,
             items=items,

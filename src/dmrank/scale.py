@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.errors import ConfigError, UnknownAspectError, did_you_mean
+from dmrank.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
 
 ScaleLike = tuple[float, float] | Mapping[str, tuple[float, float]]
 
@@ -16,10 +16,11 @@ def make_scale(
     declared: ScaleLike | None, values: NDArray[np.float32], aspects: Sequence[str]
 ) -> NDArray[np.float32]:
     """Return the K × 2 scale: what was declared, and what was observed where nothing was."""
-    low = np.fmin.reduce(values, axis=0, initial=np.inf)
-    high = np.fmax.reduce(values, axis=0, initial=-np.inf)
+    low = np.fmin.reduce(values, axis=0, initial=np.nan)
+    high = np.fmax.reduce(values, axis=0, initial=np.nan)
     scale = np.column_stack([low, high]).astype(np.float32)
-    scale[~np.isfinite(scale).all(axis=1)] = np.nan
+    if np.isinf(scale).any():
+        raise DataError("a rating is infinite: ratings are finite numbers, or NaN for missing")
     for k, bounds in declared_scale(declared, aspects).items():
         scale[k] = bounds
     return scale

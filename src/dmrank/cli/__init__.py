@@ -1,0 +1,20 @@
+"""The command line: one file per command, each imported only when it runs."""
+
+from __future__ import annotations
+
+import sys
+
+from dmrank.cli.app import app
+from dmrank.errors import DmrankError
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line on standard error and exit code 2."""
+    try:
+        app()
+    except DmrankError as error:
+        print(f"dmrank: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

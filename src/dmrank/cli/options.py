@@ -1,0 +1,110 @@
+"""Options that several commands share, so that they are the same everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dmrank.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dmrank.ratings import Ratings
+    from dmrank.scale import ScaleLike
+
+_COLUMNS = "Columns of FILE"
+
+UserColumn = Annotated[str, typer.Option(help="User ids.", rich_help_panel=_COLUMNS)]
+ItemColumn = Annotated[str, typer.Option(help="Item ids.", rich_help_panel=_COLUMNS)]
+AspectsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Rating columns, separated by commas; default: every other numeric column; '' for "
+        "implicit feedback.",
+        metavar="A,B,…",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+AspectColumn = Annotated[
+    str | None, typer.Option(help="Long table: the aspect's name.", rich_help_panel=_COLUMNS)
+]
+RatingColumn = Annotated[
+    str | None, typer.Option(help="Long table: the rating.", rich_help_panel=_COLUMNS)
+]
+TimestampColumn = Annotated[
+    str | None,
+    typer.Option(help="Time of the rating; default: timestamp.", rich_help_panel=_COLUMNS),
+]
+ItemNameColumn = Annotated[
+    str | None,
+    typer.Option(help="Name of the item; default: item_name.", rich_help_panel=_COLUMNS),
+]
+ScaleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Rating scale: 1:5, or overall=1:20 (repeat for more aspects); default: as observed.",
+        metavar="LOW:HIGH",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a file of ratings, as given on the command line."""
+
+    user: str = "user"
+    item: str = "item"
+    aspects: str | None = None
+    aspect: str | None = None
+    rating: str | None = None
+    timestamp: str | None = None
+    item_name: str | None = None
+    scale: list[str] | None = None
+
+    def read(self, file: Path) -> Ratings:
+        """Read the file."""
+        from dmrank.read import read_ratings
+
+        return read_ratings(
+            file,
+            user=self.user,
+            item=self.item,
+            aspects=None if self.aspects is None else _split_list(self.aspects),
+            aspect=self.aspect,
+            rating=self.rating,
+            timestamp=self.timestamp,
+            item_name=self.item_name,
+            scale=parse_scale(self.scale),
+        )
+
+
+def _split_list(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def parse_scale(
+    given: list[str] | None,
+) -> tuple[float, float] | dict[str, tuple[float, float]] | None:
+    """Parse `1:5` or several `aspect=1:20`.
+
+    Examples
+    --------
+    >>> parse_scale(["1:5"]), parse_scale(["overall=1:20", "palate=1:5"])
+    ((1.0, 5.0), {'overall': (1.0, 20.0), 'palate': (1.0, 5.0)})
+    """
+    if not given:
+        return None
+    named: dict[str, tuple[float, float]] = {}
+    for text in given:
+        name, _, bounds = text.rpartition("=")
+        low, _, high = bounds.partition(":")
+        try:
+            named[name] = (float(low), float(high))
+        except ValueError:
+            raise ConfigError(f"scale {text!r} is not LOW:HIGH or ASPECT=LOW:HIGH") from None
+    if "" in named and len(named) > 1:
+        raise ConfigError("give one scale for all aspects, or ASPECT=LOW:HIGH for each")
+    return named.get("", named)

@@ -1,0 +1,38 @@
+"""Tables for people (rich, in a terminal) and for machines (json, csv)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+#: Wide enough for any table when the output is a file or a pipe, where nothing needs to wrap.
+_PIPE_WIDTH = 200
+
+
+def console() -> Console:
+    """Return the console for results; plain text without colours when piped."""
+    standard = Console()
+    return standard if standard.is_terminal else Console(width=_PIPE_WIDTH)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_csv(table: pl.DataFrame) -> None:
+    """Print a table as csv."""
+    print(table.write_csv(), end="")
+
+
+def make_table(*columns: str, title: str | None = None) -> Table:
+    """Return an empty table whose first column is text and whose others are numbers."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    for position, column in enumerate(columns):
+        table.add_column(column, justify="left" if position == 0 else "right", no_wrap=True)
+    return table

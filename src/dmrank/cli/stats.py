@@ -1,0 +1,72 @@
+"""`dmrank stats`: what is in a file of ratings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from dmrank.cli.output import console, make_table, print_csv, print_json
+from dmrank.plots import draw_ratings, save
+from dmrank.progress import say
+from dmrank.ratings import Ratings
+from dmrank.statistics import Statistics, describe
+
+
+def run(ratings: Ratings, format_: str, figure: Path | None) -> None:
+    """Print the statistics; draw them too if a figure is asked for."""
+    statistics = describe(ratings)
+    if format_ == "json":
+        print_json(statistics.to_dict())
+    elif format_ == "csv":
+        print_csv(statistics.per_aspect())
+    else:
+        print_statistics(statistics)
+    if figure is not None:
+        say(f"wrote {draw(ratings, statistics, figure)}")
+
+
+def draw(ratings: Ratings, statistics: Statistics, path: Path) -> Path:
+    """Draw the distribution of the ratings and the correlation of the aspects."""
+    drawn = draw_ratings(ratings.values, ratings.scale, statistics.correlation, statistics.aspects)
+    return save(drawn, path)
+
+
+def print_statistics(statistics: Statistics) -> None:
+    """Print the paper's Table 1 and a row per aspect."""
+    screen = console()
+    sizes = make_table("", "count", "least", "median", "most", title="Ratings")
+    for name, count, spread in (
+        ("users", statistics.users, statistics.ratings_per_user),
+        ("items", statistics.items, statistics.ratings_per_item),
+    ):
+        sizes.add_row(name, f"{count:,}", *(f"{number:,.0f}" for number in spread))
+    sizes.add_row("aspects", str(len(statistics.aspects)))
+    sizes.add_row("ratings", f"{statistics.ratings:,}")
+    sizes.add_row("density", f"{statistics.density:.3%}")
+    screen.print(sizes)
+    screen.print("  least, median, most: rating vectors per user and per item\n", style="dim")
+    screen.print(_aspect_table(statistics))
+
+
+def _aspect_table(statistics: Statistics) -> Table:
+    primary = 0
+    table = make_table(
+        "aspect", "missing", "scale", "mean", "deviation",
+        f"r with {statistics.aspects[primary]}", title="Aspects",
+    )  # fmt: skip
+    for k, name in enumerate(statistics.aspects):
+        table.add_row(
+            name,
+            f"{statistics.missing[k]:.1%}",
+            f"{_number(statistics.low[k])}–{_number(statistics.high[k])}",
+            _number(statistics.mean[k], ".2f"),
+            _number(statistics.deviation[k], ".2f"),
+            _number(statistics.correlation[primary, k], ".2f"),
+        )
+    return table
+
+
+def _number(value: float, format_: str = "g") -> str:
+    return "–" if np.isnan(value) else format(value, format_)

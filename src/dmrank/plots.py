@@ -1,0 +1,147 @@
+"""Arrays -> figures: every picture that dmrank draws has its looks from here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.files import atomic_path
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Categorical colours that stay apart for colour-blind readers (after Okabe and Ito).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+MISSING_COLOUR = "#DDDDDD"
+_STYLE: Any = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": "cycler('color', [" + ", ".join(f"'{c}'" for c in COLOURS) + "])",
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 160,
+    "svg.hashsalt": "dmrank",
+}
+
+
+@contextmanager
+def figure(width: float, height: float) -> Iterator[Figure]:
+    """Give an empty figure (inches) in the style of dmrank, independent of any window system."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    with rc_context(_STYLE):
+        yield MatplotlibFigure(figsize=(width, height))
+
+
+def save(drawn: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as png, svg or pdf, whole or not at all; the same figure, the same bytes."""
+    target = Path(path)
+    fixed = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with atomic_path(target) as temporary:
+        drawn.savefig(temporary, metadata=fixed.get(target.suffix, {}))
+    return target
+
+
+def draw_ratings(
+    values: NDArray[np.float32],
+    scale: NDArray[np.float32],
+    correlation: NDArray[np.float64],
+    aspects: Sequence[str],
+) -> Figure:
+    """Draw how the ratings of each aspect are distributed and how the aspects correlate."""
+    height = 1.6 + 0.36 * len(aspects)
+    with figure(11, height) as drawn:
+        left, right = drawn.subplots(1, 2, width_ratios=[1.15, 1])
+        draw_distribution(left, values, scale, aspects)
+        draw_correlation(right, correlation, aspects)
+    return drawn
+
+
+def draw_distribution(
+    axes: Axes,
+    values: NDArray[np.float32],
+    scale: NDArray[np.float32],
+    aspects: Sequence[str],
+) -> None:
+    """Draw one bar per aspect, cut into the shares of its ratings from low to high."""
+    from matplotlib import colormaps
+
+    shares, labels = rating_shares(values, scale)
+    colours = [*colormaps["RdYlBu"](np.linspace(0.08, 0.92, shares.shape[1] - 1)), MISSING_COLOUR]
+    start = np.zeros(len(aspects))
+    for share, colour, label in zip(shares.T, colours, [*labels, "missing"], strict=True):
+        if share.any():
+            axes.barh(aspects, share, left=start, color=colour, label=label, height=0.78)
+            start += share
+    axes.invert_yaxis()
+    axes.set(title="Ratings", xlim=(0, 1), xlabel="share of rating vectors")
+    axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.legend(
+        ncols=len(labels) + 1,
+        loc="lower right",
+        bbox_to_anchor=(1.01, 0.985),
+        frameon=False,
+        fontsize=8,
+        handlelength=0.9,
+        columnspacing=1,
+    )
+
+
+def rating_shares(
+    values: NDArray[np.float32], scale: NDArray[np.float32], most_levels: int = 10
+) -> tuple[NDArray[np.float64], list[str]]:
+    """Return, per aspect, the share of each rating level and of missing, and the levels' names.
+
+    Aspects on different scales, or with many levels, are cut into five equal parts of their own
+    scale.
+
+    Examples
+    --------
+    >>> shares, labels = rating_shares(np.float32([[1], [2], [2], [np.nan]]), np.float32([[1, 2]]))
+    >>> shares, labels
+    (array([[0.25, 0.5 , 0.25]]), ['1', '2'])
+    """
+    rows = max(len(values), 1)
+    levels = np.unique(values[~np.isnan(values)])
+    if len(levels) <= most_levels and (scale == scale[0]).all():
+        counts = np.stack([(values == level).sum(axis=0) for level in levels], axis=1)
+        labels = [f"{level:g}" for level in levels]
+    else:
+        width = np.maximum(scale[:, 1] - scale[:, 0], 1e-9)
+        fifth = np.clip(np.floor((values - scale[:, 0]) / width * 5), 0, 4)
+        counts = np.stack([(fifth == level).sum(axis=0) for level in range(5)], axis=1)
+        labels = ["lowest fifth", "2nd", "3rd", "4th", "highest"]
+    missing = np.isnan(values).sum(axis=0)[:, None]
+    return np.hstack([counts, missing]) / rows, labels
+
+
+def draw_correlation(
+    axes: Axes, correlation: NDArray[np.floating[Any]], aspects: Sequence[str]
+) -> None:
+    """Draw a correlation matrix as a heat map with its numbers."""
+    axes.imshow(correlation, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
+    ticks = range(len(aspects))
+    axes.set_xticks(ticks, aspects, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_yticks(ticks, aspects)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title("Correlation of aspects")
+    for row in ticks:
+        for column in ticks:
+            value = correlation[row, column]
+            text = "–" if np.isnan(value) else f"{value:.2f}".replace("0.", ".")
+            colour = "white" if abs(value) > 0.6 else "black"
+            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)
