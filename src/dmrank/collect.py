@@ -21,14 +21,14 @@ from dmrank.tables import Table
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a table in their order, ids as codes."""
+    """The rows of a table in their order, ids as codes, values in blocks of rows."""
 
     users: NDArray[np.int32]
     items: NDArray[np.int32]
     user_ids: Ids
     item_ids: Ids
     aspects: tuple[str, ...]
-    values: NDArray[np.float32]
+    values: list[NDArray[np.float32]]
     timestamps: NDArray[np.int64] | None
     item_names: pl.Series | None
     repeated: int = 0
@@ -58,7 +58,7 @@ def collect_wide(
     collector = _Collector(table, columns)
     for batch in collector.stream(names):
         if names:
-            values = _to_array(batch.select(names), missing)
+            values = _to_array(batch[list(names)], missing)
             _check_values(table.name, values, aspects, bounds, collector.first_row)
         else:
             values = np.ones((len(batch), 1), dtype=np.float32)
@@ -76,16 +76,16 @@ def collect_long(
     codes: list[NDArray[np.int32]] = []
     for batch in collector.stream([rating], [aspect]):
         codes.append(aspect_index.add(batch[aspect], collector.first_row))
-        values = _to_array(batch.select(rating), missing)
+        values = _to_array(batch[[rating]], missing)
         _check_values(table.name, values, [rating], {}, collector.first_row)
         collector.values.append(values)
     found = tuple(aspect_index.code_of)
     long = collector.finish(found)
-    aspect_codes = _join(codes, np.int32)
+    aspect_codes, stars = _join(codes, np.int32), _join(long.values, np.float32)
     for k, (low, high) in declared_scale(scale, found).items():
-        of_aspect = np.where(aspect_codes[:, None] == k, long.values, np.nan)
+        of_aspect = np.where(aspect_codes[:, None] == k, stars, np.nan)
         _check_values(table.name, of_aspect, [found[k]], {0: (low, high)}, 1)
-    wide = _pivot(long, aspect_codes)
+    wide = _pivot(long, aspect_codes, stars[:, 0])
     return (
         wide if columns.aspects is None else _select_aspects(table, aspect, wide, columns.aspects)
     )
@@ -112,7 +112,7 @@ class _AspectIndex:
         return codes.to_numpy()
 
 
-def _pivot(long: Rows, aspect_codes: NDArray[np.int32]) -> Rows:
+def _pivot(long: Rows, aspect_codes: NDArray[np.int32], stars: NDArray[np.float32]) -> Rows:
     """Put the rows of one (user, item) side by side.
 
     With timestamps the latest evaluation counts: older rows of the same (user, item) go. Of an
@@ -127,14 +127,14 @@ def _pivot(long: Rows, aspect_codes: NDArray[np.int32]) -> Rows:
         latest = np.full(len(pairs), NO_TIMESTAMP)
         np.maximum.at(latest, pair_of_row, long.timestamps)
         keep = long.timestamps == latest[pair_of_row]
-    values[pair_of_row[keep], aspect_codes[keep]] = long.values[keep, 0]
+    values[pair_of_row[keep], aspect_codes[keep]] = stars[keep]
     distinct = np.unique(pair_of_row * np.int64(len(long.aspects)) + aspect_codes)
     users, items = np.divmod(pairs, len(long.item_ids))
     return replace(
         long,
         users=users.astype(np.int32),
         items=items.astype(np.int32),
-        values=values,
+        values=[values],
         timestamps=latest,
         repeated=len(key) - len(distinct),
     )
@@ -147,8 +147,8 @@ def _select_aspects(table: Table, column: str, rows: Rows, wanted: tuple[str, ..
                 f"{table.name}: column {column!r} never names the aspect {name!r}; "
                 f"it has {', '.join(rows.aspects)}"
             )
-    values = rows.values[:, [rows.aspects.index(name) for name in wanted]]
-    return replace(rows, aspects=wanted, values=values)
+    chosen = [rows.aspects.index(name) for name in wanted]
+    return replace(rows, aspects=wanted, values=[block[:, chosen] for block in rows.values])
 
 
 def _to_array(columns: pl.DataFrame, missing: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -236,7 +236,7 @@ class _Collector:
             seconds = column.cast(pl.Float64, strict=False).cast(pl.Int64)
             unread = seconds.is_null() & column.is_not_null()
             if unread.any():
-                parsed = column.filter(unread).str.to_datetime(strict=False, time_unit="us")
+                parsed = _parse_dates(column.filter(unread))
                 if parsed.null_count():
                     row = unread.arg_max() or 0
                     raise DataError(
@@ -262,7 +262,7 @@ class _Collector:
             user_ids=user_ids,
             item_ids=item_ids,
             aspects=aspects,
-            values=_join(self.values, np.float32),
+            values=self.values,
             timestamps=_join(self.times, np.int64) if self.times else None,
             item_names=self._item_names(len(item_ids), preliminary, items) if self.names else None,
         )
@@ -277,6 +277,13 @@ class _Collector:
         names = np.full(size, "", dtype=object)
         names[final_code[found["code"].to_numpy()]] = found["name"].to_numpy()
         return pl.Series("item_name", names, dtype=pl.String)
+
+
+def _parse_dates(text: pl.Series) -> pl.Series:
+    try:
+        return text.str.to_datetime(strict=False, time_unit="us")
+    except pl.exceptions.ComputeError:  # no date format that Polars knows fits
+        return pl.Series([None] * len(text), dtype=pl.Datetime("us"))
 
 
 def _join(parts: list[Any], dtype: type) -> NDArray[Any]:

@@ -91,7 +91,7 @@ class Ids:
         return len(self.series)
 
     def __getitem__(self, code: int) -> str:
-        return str(self.series[code])
+        return str(self.series[int(code)])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.series)

@@ -46,9 +46,11 @@ def figure(width: float, height: float) -> Iterator[Figure]:
 
 def save(drawn: Figure, path: str | os.PathLike[str]) -> Path:
     """Write a figure as png, svg or pdf, whole or not at all; the same figure, the same bytes."""
+    from matplotlib import rc_context
+
     target = Path(path)
     fixed = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with atomic_path(target) as temporary:
+    with rc_context(_STYLE), atomic_path(target) as temporary:
         drawn.savefig(temporary, metadata=fixed.get(target.suffix, {}))
     return target
 
@@ -143,5 +145,5 @@ def draw_correlation(
         for column in ticks:
             value = correlation[row, column]
             text = "–" if np.isnan(value) else f"{value:.2f}".replace("0.", ".")
-            colour = "white" if abs(value) > 0.6 else "black"
+            colour = "white" if abs(value) > 0.5 else "black"
             axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)

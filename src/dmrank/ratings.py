@@ -129,26 +129,30 @@ class Ratings:
         items: Ids,
         user_codes: NDArray[np.integer],
         item_codes: NDArray[np.integer],
-        values: NDArray[np.float32],
+        values: NDArray[np.float32] | list[NDArray[np.float32]],
         *,
         aspects: Sequence[str],
         scale: ScaleLike | NDArray[np.float32] | None = None,
         timestamps: NDArray[np.int64] | None = None,
         item_names: pl.Series | None = None,
     ) -> Ratings:
-        """Make Ratings from codes, in any row order; see :meth:`from_arrays`."""
+        """Make Ratings from codes, in any row order; see :meth:`from_arrays`.
+
+        `values` may be a list of consecutive blocks of rows, which is emptied.
+        """
         order = rows_of.canonical_order(user_codes, item_codes, len(users), len(items), timestamps)
         pointer = np.zeros(len(users) + 1, dtype=np.int64)
         np.cumsum(np.bincount(user_codes[order], minlength=len(users)), out=pointer[1:])
-        kept = np.take(values, order, axis=0)
+        blocks = values if isinstance(values, list) else [values]
+        scale = scale if isinstance(scale, np.ndarray) else make_scale(scale, blocks, aspects)
         return cls(
             users=users,
             items=items,
             aspects=tuple(aspects),
             user_pointer=pointer,
             item_codes=item_codes[order].astype(np.int32, copy=False),
-            values=kept,
-            scale=scale if isinstance(scale, np.ndarray) else make_scale(scale, kept, aspects),
+            values=_reorder_rows(blocks, order),
+            scale=scale,
             timestamps=None if timestamps is None else timestamps[order],
             item_names=item_names,
         )
@@ -382,6 +386,26 @@ def _check_aspects(aspects: Sequence[str]) -> None:
             raise DataError(f"an aspect cannot be named {name!r}: rename that column")
     if len(set(aspects)) != len(aspects):
         raise DataError(f"an aspect is named twice: {', '.join(aspects)}")
+
+
+def _reorder_rows(
+    blocks: list[NDArray[np.float32]], order: NDArray[np.integer]
+) -> NDArray[np.float32]:
+    """Return rows `order` of the blocks one after the other, letting go of each block when done."""
+    if len(blocks) == 1:
+        return np.take(blocks.pop(), order, axis=0)
+    place = np.full(sum(map(len, blocks)), -1, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    ordered = np.empty((len(order), blocks[0].shape[1]), dtype=np.float32)
+    end = len(place)
+    while blocks:
+        block = blocks.pop()
+        target = place[end - len(block) : end]
+        end -= len(block)
+        if (target < 0).any():
+            block, target = block[target >= 0], target[target >= 0]
+        ordered[target] = block
+    return ordered
 
 
 def _same(

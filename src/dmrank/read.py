@@ -127,5 +127,5 @@ def _scale_from(table: Table, aspects: Sequence[str]) -> ScaleLike | None:
         return None
     stored = json.loads(table.metadata[SCALE_METADATA])
     return {
-        name: (low, high) for name, (low, high) in stored.items() if name in aspects and low < high
+        name: (low, high) for name, (low, high) in stored.items() if name in aspects and low <= high
     }

@@ -13,12 +13,13 @@ ScaleLike = tuple[float, float] | Mapping[str, tuple[float, float]]
 
 
 def make_scale(
-    declared: ScaleLike | None, values: NDArray[np.float32], aspects: Sequence[str]
+    declared: ScaleLike | None, blocks: Sequence[NDArray[np.float32]], aspects: Sequence[str]
 ) -> NDArray[np.float32]:
     """Return the K × 2 scale: what was declared, and what was observed where nothing was."""
-    low = np.fmin.reduce(values, axis=0, initial=np.nan)
-    high = np.fmax.reduce(values, axis=0, initial=np.nan)
-    scale = np.column_stack([low, high]).astype(np.float32)
+    scale = np.full((len(aspects), 2), np.nan, dtype=np.float32)
+    for block in blocks:
+        scale[:, 0] = np.fmin(scale[:, 0], np.fmin.reduce(block, axis=0, initial=np.nan))
+        scale[:, 1] = np.fmax(scale[:, 1], np.fmax.reduce(block, axis=0, initial=np.nan))
     if np.isinf(scale).any():
         raise DataError("a rating is infinite: ratings are finite numbers, or NaN for missing")
     for k, bounds in declared_scale(declared, aspects).items():
@@ -39,7 +40,7 @@ def declared_scale(
             raise UnknownAspectError(
                 f"scale names aspect {name!r}, which is not one; {did_you_mean(name, aspects)}"
             )
-        if not (np.isfinite([low, high]).all() and low < high):
+        if not (np.isfinite([low, high]).all() and low <= high):
             raise ConfigError(f"scale of {name!r} is ({low:g}, {high:g}): low must be below high")
         result[list(aspects).index(name)] = (float(low), float(high))
     return result

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from dmrank.errors import ConfigError, DataError
 
@@ -38,19 +38,22 @@ def group_rows(codes: Rows, size: int) -> Groups:
     >>> groups.rows.tolist(), groups.pointer.tolist()
     ([1, 0, 2], [0, 1, 3, 3])
     """
-    n = len(codes)
-    index_type = np.int32 if max(n, size) < np.iinfo(np.int32).max else np.int64
-    # A matrix with one entry per row, in the column of its code: transposing it is a counting sort.
-    one_per_row = csr_array(
-        (
-            np.ones(n, dtype=np.bool_),
-            codes.astype(index_type, copy=False),
-            np.arange(n + 1, dtype=index_type),
-        ),
-        shape=(n, size),
-    )
-    by_column = one_per_row.tocsc()
-    return Groups(by_column.indices, by_column.indptr.astype(np.int64))
+    rows: Rows = np.empty(len(codes), dtype=np.int32 if len(codes) < 2**31 else np.int64)
+    pointer = np.zeros(size + 1, dtype=np.int64)
+    _counting_sort(codes, rows, pointer)
+    return Groups(rows, pointer)
+
+
+@njit(cache=True)
+def _counting_sort(codes: Rows, rows: Rows, pointer: NDArray[np.int64]) -> None:
+    for code in codes:
+        pointer[code + 1] += 1
+    for code in range(len(pointer) - 1):
+        pointer[code + 1] += pointer[code]
+    free = pointer.copy()
+    for row in range(len(codes)):
+        rows[free[codes[row]]] = row
+        free[codes[row]] += 1
 
 
 def canonical_order(
@@ -67,6 +70,7 @@ def canonical_order(
     """
     by_item = group_rows(item_codes, items).rows
     order = by_item[group_rows(user_codes[by_item], users).rows]
+    del by_item
     user, item = user_codes[order], item_codes[order]
     same_as_next = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
     if not same_as_next.any():
@@ -100,17 +104,30 @@ def k_core_rows(user_codes: Rows, item_codes: Rows, users: int, items: int, k: i
     """
     if k < 0:
         raise ConfigError(f"k-core {k} is negative: give the least number of ratings, such as 5")
-    rows: Rows = np.arange(len(user_codes))
-    while True:
-        user, item = user_codes[rows], item_codes[rows]
-        keep = (np.bincount(user, minlength=users) >= k)[user]
-        keep &= (np.bincount(item, minlength=items) >= k)[item]
-        if keep.all():
-            break
-        rows = rows[keep]
+    keep = _peel(user_codes, item_codes, users, items, k)
+    rows = np.flatnonzero(keep)
     if len(rows) == 0 and len(user_codes) > 0:
         raise DataError(f"the {k}-core leaves no ratings: choose a smaller k")
     return rows
+
+
+@njit(cache=True)
+def _peel(user_codes: Rows, item_codes: Rows, users: int, items: int, k: int) -> NDArray[np.bool_]:
+    """Take away rows of users or items with less than k rows, until there are none."""
+    keep = np.ones(len(user_codes), dtype=np.bool_)
+    user_rows = np.bincount(user_codes, minlength=users)
+    item_rows = np.bincount(item_codes, minlength=items)
+    changed = True
+    while changed:
+        changed = False
+        for row in range(len(keep)):
+            user, item = user_codes[row], item_codes[row]
+            if keep[row] and (user_rows[user] < k or item_rows[item] < k):
+                keep[row] = False
+                user_rows[user] -= 1
+                item_rows[item] -= 1
+                changed = True
+    return keep
 
 
 def check_shares(train: float, validation: float, test: float) -> None:

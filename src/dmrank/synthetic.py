@@ -123,7 +123,8 @@ def make_ratings(
     signal, noise : float
         Standard deviations of the mean ratings and of the noise around them, in stars.
     correlation : float
-        Correlation between aspects in the prior mean of the covariances.
+        How strongly aspects correlate in the prior mean of the covariances, from 0 to 0.69; some
+        aspects correlate more than others.
     concentration : float
         Degrees of freedom of the inverse-Wishart prior: the larger, the more alike are users (and
         items) in how their aspects correlate.
@@ -154,6 +155,8 @@ def make_ratings(
             f"concentration {concentration:g} must be above the number of aspects plus one "
             f"({len(names) + 1})"
         )
+    if not 0 <= correlation <= 0.69:
+        raise ConfigError(f"correlation {correlation:g} must be from 0 to 0.69")
     rng = np.random.default_rng(seed)
     truth = _draw_truth(
         rng,
@@ -224,11 +227,13 @@ def _draw_truth(
     item_factors = rng.standard_normal((items, factors), dtype=np.float32)
     # A common direction makes some items better than others for everybody.
     user_factors[:, 0] = np.abs(user_factors[:, 0]) + 1
-    aspect_factors = 1 + 0.5 * rng.standard_normal((aspects, factors), dtype=np.float32)
+    aspect_factors = 1 + 0.8 * rng.standard_normal((aspects, factors), dtype=np.float32)
     sample = rng.integers(users, size=20_000), rng.integers(items, size=20_000)
     means = (user_factors[sample[0]] * item_factors[sample[1]]) @ aspect_factors.T
     aspect_factors *= np.float32(signal) / means.std(axis=0, keepdims=True).T
-    prior_mean = noise**2 * ((1 - correlation) * np.eye(aspects) + correlation)
+    # One common cause behind all aspects, stronger in some: correlations differ between aspects.
+    loadings = np.sqrt(correlation) * rng.uniform(0.5, 1.2, size=aspects)
+    prior_mean = noise**2 * (np.outer(loadings, loadings) + np.diag(1 - loadings**2))
     popularity = rng.lognormal(sigma=1.0, size=items)
     return Truth(
         user_factors=user_factors,

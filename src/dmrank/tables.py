@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars import selectors
 
 from dmrank.errors import DataError, did_you_mean
 from dmrank.files import Format, table_format
@@ -24,6 +25,9 @@ from dmrank.files import Format, table_format
 MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "-", "?")
 #: How many rows are looked at to tell which columns of a text table are numeric.
 ROWS_TO_INFER = 10_000
+
+#: How Polars says, for each kind of table, that a value is not a number.
+_NOT_NUMERIC = ("could not parse", "cannot parse", "conversion from")
 
 Types = Mapping[str, pl.DataType | type[pl.DataType]]
 
@@ -91,7 +95,7 @@ class Table:
             yield
         except (pl.exceptions.PolarsError, OSError) as error:
             message = str(error).strip().splitlines()[0]
-            if "could not parse" in message or "conversion from" in message:
+            if any(words in message for words in _NOT_NUMERIC):
                 raise _NotNumericError(f"{self.name}: {message}") from None
             if "utf-8" in message.lower() or "utf8" in message.lower():
                 message = "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
@@ -166,19 +170,26 @@ def _open_parquet(path: Path) -> Table:
 
 def _typed_table(name: str, frame: pl.LazyFrame, metadata: Mapping[str, str]) -> Table:
     def scan(types: Types) -> pl.LazyFrame:
-        return frame.select(pl.col(column).cast(type_) for column, type_ in types.items())
+        # Selected by name, because an expression takes "*" or "^…$" for a pattern.
+        return frame.select(selectors.by_name(name).cast(type_) for name, type_ in types.items())
 
     return Table(name, dict(frame.collect_schema()), scan, metadata)
 
 
 def _open_text(path: Path, ending: Format) -> Table:
     def scan(types: Types) -> pl.LazyFrame:
-        return frame(types).select(*types)
+        return frame(types).select(selectors.by_name(*types))
 
     def frame(types: Types) -> pl.LazyFrame:
         separator = "\t" if ending == ".tsv" else ","
         return pl.scan_csv(
-            path, separator=separator, schema_overrides=dict(types), infer_schema=False, glob=False
+            path,
+            separator=separator,
+            schema_overrides=dict(types),
+            infer_schema=False,
+            glob=False,
+            # Polars leaves the doubled quotes of a quoted name as they are.
+            with_column_names=lambda names: [name.replace('""', '"') for name in names],
         )
 
     table = Table(str(path), {}, scan, {})
@@ -200,7 +211,7 @@ def _looks_numeric(column: pl.Series) -> bool:
 
 def _open_jsonl(path: Path, gzipped: bool) -> Table:
     def scan(types: Types) -> pl.LazyFrame:
-        return pl.scan_ndjson(path, schema=dict(types)).select(*types)
+        return pl.scan_ndjson(path, schema=dict(types)).select(selectors.by_name(*types))
 
     table = Table(str(path), {}, scan, {})
     try:

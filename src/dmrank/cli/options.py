@@ -85,9 +85,7 @@ def _split_list(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def parse_scale(
-    given: list[str] | None,
-) -> tuple[float, float] | dict[str, tuple[float, float]] | None:
+def parse_scale(given: list[str] | None) -> ScaleLike | None:
     """Parse `1:5` or several `aspect=1:20`.
 
     Examples

@@ -1,0 +1,153 @@
+"""Reading, indexing, 5-core and split, beside plain pandas doing the same.
+
+    python benchmarks/ratings.py [--rows 10000000] [--repeat 3]
+
+Each measurement runs in a process of its own; peak memory is what the process needed above an
+interpreter with the same imports. Rows, users and items of the results are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SHARED = Path(__file__).parents[2] / "shared" / "data" / "beeradvocate.parquet"
+
+
+def run_dmrank(path: str) -> dict[str, float]:
+    import dmrank
+    from dmrank.read import read_ratings
+
+    # Compiled code is cached on disk; loading it is part of starting up.
+    dmrank.make_ratings(users=10, items=10, ratings=50)
+    before = _peak_memory()
+    started = time.perf_counter()
+    ratings = read_ratings(path, verbose=False)
+    read = time.perf_counter()
+    core = ratings.k_core(5)
+    split = core.split(0.7, 0.15, 0.15, seed=0)
+    done = time.perf_counter()
+    arrays = (ratings.values, ratings.item_codes, ratings.user_pointer)
+    return {
+        "read": read - started,
+        "core and split": done - read,
+        "total": done - started,
+        "memory": _peak_memory() - before,
+        "arrays": sum(array.nbytes for array in arrays),
+        "rows": len(ratings),
+        "core rows": len(core),
+        "train rows": len(split.train),
+    }
+
+
+def run_pandas(path: str) -> dict[str, float]:
+    import numpy as np
+    import pandas as pd
+
+    before = _peak_memory()
+    started = time.perf_counter()
+    frame = pd.read_csv(path) if path.endswith(".csv") else pd.read_parquet(path)
+    frame = frame.drop_duplicates(["user", "item"], keep="last")
+    frame["user"], _ = pd.factorize(frame["user"], sort=True)
+    frame["item"], _ = pd.factorize(frame["item"], sort=True)
+    frame = frame.sort_values(["user", "item"])
+    values = frame.drop(columns=["user", "item"]).to_numpy(dtype=np.float32)
+    read = time.perf_counter()
+    core = frame
+    while True:
+        by_user = core.groupby("user")["item"].transform("size")
+        by_item = core.groupby("item")["user"].transform("size")
+        keep = (by_user >= 5) & (by_item >= 5)
+        if keep.all():
+            break
+        core = core[keep]
+    shuffled = core.sample(frac=1, random_state=0)
+    first, second = round(0.7 * len(core)), round(0.85 * len(core))
+    parts = [shuffled.iloc[:first], shuffled.iloc[first:second], shuffled.iloc[second:]]
+    train, _, _ = (part.sort_values(["user", "item"]) for part in parts)
+    done = time.perf_counter()
+    return {
+        "read": read - started,
+        "core and split": done - read,
+        "total": done - started,
+        "memory": _peak_memory() - before,
+        "arrays": values.nbytes,
+        "rows": len(frame),
+        "core rows": len(core),
+        "train rows": len(train),
+    }
+
+
+def _peak_memory() -> int:
+    # Not getrusage: its maximum is inherited from the parent process.
+    status = Path("/proc/self/status").read_text().split()
+    return int(status[status.index("VmHWM:") + 1]) * 1024
+
+
+def measure(tool: str, path: Path, repeat: int) -> dict[str, float]:
+    runs = [
+        json.loads(
+            subprocess.run(
+                [sys.executable, __file__, "--run", tool, str(path)],
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for _ in range(repeat)
+    ]
+    return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+
+
+def compare(name: str, path: Path, repeat: int) -> None:
+    ours, theirs = (measure(tool, path, repeat) for tool in ("dmrank", "pandas"))
+    for rows in ("rows", "core rows", "train rows"):
+        assert ours[rows] == theirs[rows], f"{rows} differ: {ours[rows]} and {theirs[rows]}"
+    print(f"\n{name}: {int(ours['rows']):,} rows, median of {repeat}")
+    print(f"{'':16}{'dmrank':>10}{'pandas':>10}{'ratio':>8}")
+    for part in ("read", "core and split", "total"):
+        ratio = theirs[part] / ours[part]
+        print(f"{part:16}{ours[part]:9.2f}s{theirs[part]:9.2f}s{ratio:7.1f}×")
+    print(f"{'peak memory':16}{ours['memory'] / 1e6:8.0f}MB{theirs['memory'] / 1e6:8.0f}MB", end="")
+    print(f"{theirs['memory'] / ours['memory']:7.1f}×")
+    share = ours["memory"] / ours["arrays"]
+    print(f"peak memory of dmrank is {share:.1f} times its final arrays", flush=True)
+
+
+def write_large_csv(path: Path, rows: int) -> None:
+    import dmrank
+
+    drawn = dmrank.make_ratings(
+        users=max(rows // 20, 10), items=max(rows // 200, 60), ratings=rows, taste=0.5, seed=0
+    )
+    table = drawn.ratings.to_polars().drop("item_name")
+    # Shuffled, as exports are.
+    table.sample(fraction=1, shuffle=True, seed=0).write_csv(path, float_precision=0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--run", nargs=2, metavar=("TOOL", "FILE"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.run:
+        tool, path = arguments.run
+        print(json.dumps((run_dmrank if tool == "dmrank" else run_pandas)(path)))
+        return
+    if SHARED.exists():
+        compare("beeradvocate.parquet", SHARED, arguments.repeat)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.csv"
+        write_large_csv(path, arguments.rows)
+        compare("synthetic csv", path, arguments.repeat)
+
+
+if __name__ == "__main__":
+    main()

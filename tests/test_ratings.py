@@ -1,0 +1,182 @@
+"""Ratings are one immutable value that does not depend on the order of the rows."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dmrank import DataError, Ratings, UnknownAspectError, UnknownItemError, UnknownUserError
+from tests.strategies import ratings as any_ratings
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def small() -> Ratings:
+    return Ratings.from_arrays(
+        ["bob", "ann", "ann"],
+        ["Ritz", "Ritz", "Hilton"],
+        [[4, 4], [5, 4], [3, NAN]],
+        aspects=["overall", "service"],
+        timestamps=[30, 10, 20],
+    )
+
+
+def test_rows_are_sorted_by_user_then_item(small: Ratings) -> None:
+    assert list(small.users) == ["ann", "bob"]
+    assert list(small.items) == ["Hilton", "Ritz"]
+    assert small.user_pointer.tolist() == [0, 2, 3]
+    assert small.item_codes.tolist() == [0, 1, 1]
+    assert small.user_codes.tolist() == [0, 0, 1]
+    assert small.timestamps is not None
+    assert small.timestamps.tolist() == [20, 10, 30]
+
+
+def test_views_by_user_and_by_item_show_the_same_ratings(small: Ratings) -> None:
+    items, values = small.of_user("ann")
+    assert items.tolist() == [0, 1]
+    np.testing.assert_array_equal(values, np.float32([[3, NAN], [5, 4]]))
+    users, values = small.of_item("Ritz")
+    assert users.tolist() == [0, 1]
+    np.testing.assert_array_equal(values, np.float32([[5, 4], [4, 4]]))
+
+
+def test_view_of_a_user_does_not_copy(small: Ratings) -> None:
+    assert np.shares_memory(small.of_user("ann").values, small.values)
+
+
+def test_nothing_can_be_changed(small: Ratings) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        small.values[0, 0] = 1
+    with pytest.raises(AttributeError):
+        small.aspects = ("overall",)  # type: ignore[misc]
+
+
+def test_repr_tells_the_sizes(small: Ratings) -> None:
+    assert repr(small) == (
+        "Ratings(2 users × 2 items × 2 aspects, 3 rating vectors, 16.7 % of aspect ratings missing)"
+    )
+
+
+def test_scale_is_observed_unless_declared(small: Ratings) -> None:
+    assert small.scale.tolist() == [[3, 5], [4, 4]]
+    declared = Ratings.from_arrays(["a"], ["b"], [[3, 4]], aspects=["x", "y"], scale={"x": (1, 20)})
+    assert declared.scale.tolist() == [[1, 20], [4, 4]]
+
+
+def test_an_aspect_that_nobody_rated_has_no_scale() -> None:
+    ratings = Ratings.from_arrays(["a"], ["b"], [[3, NAN]], aspects=["x", "y"])
+    assert np.isnan(ratings.scale[1]).all()
+
+
+@given(any_ratings(min_rows=2), st.randoms(use_true_random=False))
+def test_row_order_does_not_matter(ratings: Ratings, random) -> None:
+    table = ratings.to_polars()
+    order = list(range(len(table)))
+    random.shuffle(order)
+    shuffled = table[order]
+    again = Ratings.from_arrays(
+        shuffled["user"],
+        shuffled["item"],
+        shuffled.select(ratings.aspects).to_numpy(),
+        aspects=ratings.aspects,
+        timestamps=None if ratings.timestamps is None else shuffled["timestamp"].to_numpy(),
+    )
+    assert again == ratings
+
+
+@given(any_ratings(), any_ratings())
+def test_equality_is_equality_of_content(one: Ratings, other: Ratings) -> None:
+    assert one == one.select(np.arange(len(one)))
+    same_table = one.to_polars().equals(other.to_polars())
+    assert (one == other) == same_table
+
+
+def test_ratings_differ_when_one_value_differs(small: Ratings) -> None:
+    table = small.to_polars()
+    other = Ratings.from_arrays(
+        table["user"], table["item"], [[3, 3], [5, 4], [4, 4]],
+        aspects=small.aspects, timestamps=table["timestamp"].to_numpy(),
+    )  # fmt: skip
+    assert small != other
+    assert small != "small"
+
+
+def test_a_repeated_pair_keeps_the_latest_by_timestamp() -> None:
+    ratings = Ratings.from_arrays(
+        ["a", "a", "a", "b"], ["x"] * 4, [[1], [2], [3], [4]], aspects=["r"],
+        timestamps=[5, 9, 7, 1],
+    )  # fmt: skip
+    assert ratings.values.tolist() == [[2], [4]]
+
+
+def test_a_repeated_pair_without_timestamp_keeps_the_last_row() -> None:
+    ratings = Ratings.from_arrays(["a", "a", "a"], ["x", "y", "x"], [[1], [2], [3]], aspects=["r"])
+    assert ratings.values.tolist() == [[3], [2]]
+
+
+def test_select_keeps_the_codes_and_compact_drops_unused_ids(small: Ratings) -> None:
+    part = small.select(np.array([2]))
+    assert part.users == small.users
+    assert part.of_user("bob").values.tolist() == [[4, 4]]
+    assert len(part.of_user("ann").codes) == 0
+    compact = part.compact()
+    assert list(compact.users) == ["bob"]
+    assert list(compact.items) == ["Ritz"]
+    assert compact.of_user("bob").codes.tolist() == [0]
+
+
+@given(any_ratings(), st.data())
+def test_compact_changes_no_rating(ratings: Ratings, data: st.DataObject) -> None:
+    rows = data.draw(st.sets(st.integers(0, len(ratings) - 1), min_size=1))
+    part = ratings.select(np.array(sorted(rows)))
+    assert part.compact().to_polars().equals(part.to_polars())
+
+
+def test_unknown_names_are_typed_errors_with_the_nearest_known(small: Ratings) -> None:
+    with pytest.raises(UnknownUserError, match="user 'anne' is not in .* did you mean 'ann'"):
+        small.of_user("anne")
+    with pytest.raises(UnknownItemError, match="did you mean 'Hilton'"):
+        small.of_item("Hiltn")
+    with pytest.raises(UnknownAspectError, match="did you mean 'service'"):
+        small.aspect("servise")
+    with pytest.raises(UnknownUserError, match="ids are strings, try '7'"):
+        small.of_user(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("aspects", "reason"),
+    [
+        ([], "no aspect"),
+        ([""], "empty name"),
+        (["user"], "cannot be named 'user'"),
+        (["a", "a"], "named twice"),
+    ],
+)
+def test_bad_aspect_names_are_refused(aspects: list[str], reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
+        Ratings.from_arrays(["u"], ["i"], np.ones((1, len(aspects))), aspects=aspects)
+
+
+def test_infinite_ratings_are_refused() -> None:
+    with pytest.raises(DataError, match="infinite"):
+        Ratings.from_arrays(["u"], ["i"], [[np.inf]], aspects=["r"])
+
+
+def test_primary_aspect_is_overall_or_the_first() -> None:
+    def primary(*aspects: str) -> str:
+        return Ratings.from_arrays(
+            ["u"], ["i"], np.ones((1, len(aspects))), aspects=aspects
+        ).primary_aspect
+
+    assert primary("value", "overall") == "overall"
+    assert primary("value", "service") == "value"
+
+
+def test_unknown_timestamps_become_null_in_the_table(small: Ratings) -> None:
+    table = pl.DataFrame({"user": ["a"], "item": ["b"], "r": [1.0], "timestamp": [None]})
+    from dmrank import read_ratings
+
+    ratings = read_ratings(table.with_columns(pl.col("timestamp").cast(pl.Int64)), verbose=False)
+    assert ratings.to_polars()["timestamp"].to_list() == [None]
