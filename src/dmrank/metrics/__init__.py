@@ -1,0 +1,24 @@
+"""Ranking metrics: one small object each, from arrays to one value per user.
+
+Examples
+--------
+>>> metric = parse_metric("ndcg@10")
+>>> print(metric, metric(ranks=[1, 3], gains=[5.0, 4.0], pointer=[0, 1, 2]))
+ndcg@10 [1.  0.5]
+"""
+
+from dmrank.metrics.average_precision import AveragePrecision
+from dmrank.metrics.base import Metric, RankedItems
+from dmrank.metrics.names import parse_metric
+from dmrank.metrics.ndcg import NDCG
+from dmrank.metrics.pair_accuracy import PairAccuracy, pair_accuracy
+
+__all__ = [
+    "NDCG",
+    "AveragePrecision",
+    "Metric",
+    "PairAccuracy",
+    "RankedItems",
+    "pair_accuracy",
+    "parse_metric",
+]

@@ -1,0 +1,126 @@
+"""What every ranking metric shares: the flat layout of the users' test items, and the contract."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RankedItems:
+    """The ranked test items of all users, one after the other.
+
+    Attributes
+    ----------
+    users
+        User of each item, ascending.
+    ranks
+        1-based rank of each item in its user's list.
+    gains
+        What each item is worth to its user.
+    counts
+        Number of ranked items of each user.
+    """
+
+    users: IntArray
+    ranks: FloatArray
+    gains: FloatArray
+    counts: IntArray
+
+    @classmethod
+    def from_flat(cls, ranks: ArrayLike, gains: ArrayLike, pointer: ArrayLike) -> RankedItems:
+        """Read the flat layout: the items of user u are those from pointer[u] to pointer[u+1].
+
+        An item of rank 0 takes no part: it has no rating on the aspect.
+        """
+        ranks = np.asarray(ranks, dtype=np.float64)
+        gains = np.asarray(gains, dtype=np.float64)
+        users, n_users = row_users(pointer)
+        if not len(ranks) == len(gains) == len(users):
+            raise DataError(
+                f"{len(ranks)} ranks, {len(gains)} gains and a pointer to {len(users)} items: "
+                "give one rank and one gain per item"
+            )
+        ranked = ranks > 0
+        counts = np.bincount(users[ranked], minlength=n_users)
+        return cls(users[ranked], ranks[ranked], gains[ranked], counts)
+
+    def sum(self, values: FloatArray) -> FloatArray:
+        """Add up one value per item to one per user."""
+        return sum_per_user(values, self.users, len(self.counts))
+
+    def positions(self, key: FloatArray) -> FloatArray:
+        """Return the 1-based position of each item in its user's list ordered by ascending key."""
+        order = np.lexsort((key, self.users))
+        starts = np.cumsum(self.counts) - self.counts
+        positions = np.empty(len(order))
+        positions[order] = np.arange(len(order)) - starts[self.users] + 1
+        return positions
+
+
+class Metric(ABC):
+    """A ranking metric: from the ranks of the users' test items to one value per user.
+
+    It prints as the name that `parse_metric` reads.
+    """
+
+    def __call__(self, ranks: ArrayLike, gains: ArrayLike, pointer: ArrayLike) -> FloatArray:
+        """Measure every user's ranking.
+
+        Parameters
+        ----------
+        ranks
+            1-based rank of each test item, ties counted against the model; 0 leaves an item out.
+        gains
+            What each test item is worth: its rating.
+        pointer
+            The items of user u are those from pointer[u] to pointer[u+1].
+
+        Returns
+        -------
+        numpy.ndarray
+            One value per user, NaN for a user without a test item.
+        """
+        items = RankedItems.from_flat(ranks, gains, pointer)
+        return np.where(items.counts > 0, self._per_user(items), np.nan)
+
+    @abstractmethod
+    def _per_user(self, items: RankedItems) -> FloatArray:
+        """Return one value per user; that of a user without items is ignored."""
+
+
+def row_users(pointer: ArrayLike) -> tuple[IntArray, int]:
+    """Return the user of each row of the flat layout, and the number of users.
+
+    Examples
+    --------
+    >>> row_users([0, 2, 2, 3])
+    (array([0, 0, 2]), 3)
+    """
+    bounds = np.asarray(pointer, dtype=np.int64)
+    sizes = bounds[1:] - bounds[:-1]
+    return np.repeat(np.arange(len(sizes)), sizes), len(sizes)
+
+
+def sum_per_user(values: NDArray[np.number], users: IntArray, n_users: int) -> FloatArray:
+    """Add up one value per row to one per user.
+
+    Examples
+    --------
+    >>> sum_per_user(np.array([1.0, 2.0, 3.0]), users=np.array([0, 0, 2]), n_users=3)
+    array([3., 0., 3.])
+    """
+    sums = np.bincount(users, weights=values, minlength=n_users)
+    return np.asarray(sums, dtype=np.float64)
