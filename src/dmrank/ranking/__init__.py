@@ -1,0 +1,6 @@
+"""Array kernels for ranking: the best items of a user, and the rank of given ones."""
+
+from dmrank.ranking.ranks import ranks_of_items, ranks_of_items_scores
+from dmrank.ranking.top_n import TopN, top_n, top_n_scores
+
+__all__ = ["TopN", "ranks_of_items", "ranks_of_items_scores", "top_n", "top_n_scores"]

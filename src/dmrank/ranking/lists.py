@@ -1,0 +1,64 @@
+"""Lists of items, one per user, in the flat layout that the kernels take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dmrank.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+class ItemLists(NamedTuple):
+    """The list of user u is ``items[pointer[u]:pointer[u + 1]]``, ascending, each item once."""
+
+    pointer: NDArray[np.int64]
+    items: NDArray[np.int32]
+
+
+def item_lists(
+    name: str, pointer: ArrayLike, items: ArrayLike, n_users: int, n_items: int
+) -> ItemLists:
+    """Check lists before a kernel reads memory by them.
+
+    Parameters
+    ----------
+    name
+        What the lists are called in an error.
+    pointer, items
+        The flat layout.
+    n_users, n_items
+        How many lists there must be, and how many items there are.
+
+    Examples
+    --------
+    >>> item_lists("seen", [0, 2, 2], [0, 7], n_users=2, n_items=5)
+    Traceback (most recent call last):
+    ...
+    dmrank.errors.DataError: seen items hold code 7: there are 5 items, from 0
+    """
+    bounds = np.asarray(pointer, dtype=np.int64)
+    codes = np.asarray(items, dtype=np.int32)
+    if len(bounds) != n_users + 1:
+        raise DataError(
+            f"{name} pointer of length {len(bounds)} for {n_users} users: give {n_users + 1}"
+        )
+    if bounds[0] < 0 or bounds[-1] > len(codes) or (bounds[1:] < bounds[:-1]).any():
+        raise DataError(f"{name} pointer does not ascend from 0 to at most {len(codes)}")
+    used = codes[bounds[0] : bounds[-1]]
+    for code in (used.min(initial=0), used.max(initial=0)):
+        if not 0 <= code < max(n_items, 1):
+            raise DataError(f"{name} items hold code {code}: there are {n_items} items, from 0")
+    if not _ascend(used, bounds - bounds[0]):
+        raise DataError(f"{name} items of a user do not ascend: sort them and name each once")
+    return ItemLists(bounds, codes)
+
+
+def _ascend(items: NDArray[np.int32], pointer: NDArray[np.int64]) -> bool:
+    ascends = items[1:] > items[:-1]
+    starts = pointer[(pointer > 0) & (pointer < len(items))]
+    ascends[starts - 1] = True
+    return bool(ascends.all())

@@ -1,0 +1,276 @@
+"""The n best items of every user, without those the user has seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from dmrank.errors import ConfigError, DataError
+from dmrank.ranking.lists import item_lists
+from dmrank.ranking.parallel import for_user_ranges
+from dmrank.ranking.scoring import ITEMS_PER_CHUNK, checked_scores, checked_vectors, score_chunk
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+# Scores compared with the threshold at once: most blocks hold no candidate and cost nothing more.
+_BLOCK = 64
+
+
+class TopN(NamedTuple):
+    """The best items of each user, best first.
+
+    Attributes
+    ----------
+    items
+        Item codes, of shape (users, n), filled up with −1.
+    scores
+        Their scores, filled up with −∞.
+    """
+
+    items: NDArray[np.int32]
+    scores: NDArray[np.floating[Any]]
+
+
+def top_n(
+    user_vectors: ArrayLike,
+    item_vectors: ArrayLike,
+    n: int,
+    seen_ptr: ArrayLike,
+    seen_items: ArrayLike,
+    allowed: ArrayLike | None = None,
+    threads: int | None = None,
+) -> TopN:
+    """Return the n items with the largest dot product for every user.
+
+    Equal scores are ordered by ascending item code. The result does not depend on the number of
+    threads nor on which users are asked for together.
+
+    Parameters
+    ----------
+    user_vectors
+        One row per user.
+    item_vectors
+        One row per item. In Fortran order it is used as it is, else copied once.
+    n
+        How many items per user.
+    seen_ptr, seen_items
+        The items to leave out for user u are ``seen_items[seen_ptr[u]:seen_ptr[u + 1]]``,
+        ascending, each once.
+    allowed
+        True for the items that may be returned; by default all.
+    threads
+        Number of threads; by default one per core.
+
+    Examples
+    --------
+    >>> users, items = [[1.0, 0.0], [0.0, 1.0]], [[3.0, 1.0], [2.0, 5.0], [1.0, 4.0]]
+    >>> top_n(users, items, n=2, seen_ptr=[0, 1, 1], seen_items=[0]).items
+    array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
+    users, items = checked_vectors(user_vectors, item_vectors)
+    codes = _codes(len(items), allowed)
+    columns = np.ascontiguousarray(items.T if allowed is None else items.T[:, codes])
+    seen = item_lists("seen", seen_ptr, seen_items, len(users), len(items))
+    best = _empty(len(users), n, np.float32)
+    for_user_ranges(
+        lambda start, stop: _top_n_of_vectors(start, stop, users, columns, codes, *seen, *best),
+        len(users),
+        threads,
+    )
+    return best
+
+
+def top_n_scores(
+    score_block: ArrayLike,
+    n: int,
+    seen_ptr: ArrayLike,
+    seen_items: ArrayLike,
+    allowed: ArrayLike | None = None,
+    threads: int | None = None,
+) -> TopN:
+    """Return the n items with the largest score for every user, from a block of scores.
+
+    An item of score −∞ is never returned.
+
+    Parameters
+    ----------
+    score_block
+        Scores, one row per user and one column per item.
+    n, seen_ptr, seen_items, allowed, threads
+        As for `top_n`.
+
+    Examples
+    --------
+    >>> top_n_scores([[0.1, 0.9, 0.4]], n=2, seen_ptr=[0, 1], seen_items=[1]).items
+    array([[2, 0]], dtype=int32)
+    """
+    scores = checked_scores(score_block)
+    seen = item_lists("seen", seen_ptr, seen_items, *scores.shape)
+    codes = _codes(scores.shape[1], allowed)
+    if allowed is not None:
+        scores = scores.take(codes, axis=1)
+    best = _empty(len(scores), n, scores.dtype)
+    for_user_ranges(
+        lambda start, stop: _top_n_of_scores(start, stop, scores, codes, *seen, *best),
+        len(scores),
+        threads,
+    )
+    return best
+
+
+def _codes(n_items: int, allowed: ArrayLike | None) -> NDArray[np.int32]:
+    """Return the codes of the items that take part, ascending."""
+    if allowed is None:
+        return np.arange(n_items, dtype=np.int32)
+    mask = np.asarray(allowed, dtype=np.bool_)
+    if mask.shape != (n_items,):
+        raise DataError(f"allowed has shape {mask.shape}: give one truth value for {n_items} items")
+    return np.flatnonzero(mask).astype(np.int32)
+
+
+def _empty(n_users: int, n: int, dtype: np.typing.DTypeLike) -> TopN:
+    if n < 1:
+        raise ConfigError(f"n={n!r}: ask for at least 1 item")
+    return TopN(np.full((n_users, n), -1, np.int32), np.full((n_users, n), -np.inf, dtype))
+
+
+@njit(cache=True, nogil=True)
+def _top_n_of_vectors(
+    start: int,
+    stop: int,
+    user_vectors: Any,
+    item_columns: Any,
+    codes: Any,
+    seen_ptr: Any,
+    seen_items: Any,
+    best_items: Any,
+    best_scores: Any,
+) -> None:
+    sizes = np.zeros(stop - start, np.int64)
+    next_seen = seen_ptr[start:stop].copy()
+    buffer = np.empty(ITEMS_PER_CHUNK, np.float32)
+    for first in range(0, len(codes), ITEMS_PER_CHUNK):
+        last = min(first + ITEMS_PER_CHUNK, len(codes))
+        scores = buffer[: last - first]
+        for u in range(start, stop):
+            score_chunk(user_vectors[u], item_columns, first, scores)
+            sizes[u - start], next_seen[u - start] = _offer(
+                scores,
+                codes[first:last],
+                seen_items[: seen_ptr[u + 1]],
+                next_seen[u - start],
+                best_items[u],
+                best_scores[u],
+                sizes[u - start],
+            )
+    for u in range(start, stop):
+        _sort(best_items[u], best_scores[u], sizes[u - start])
+
+
+@njit(cache=True, nogil=True)
+def _top_n_of_scores(
+    start: int,
+    stop: int,
+    scores: Any,
+    codes: Any,
+    seen_ptr: Any,
+    seen_items: Any,
+    best_items: Any,
+    best_scores: Any,
+) -> None:
+    for u in range(start, stop):
+        seen = seen_items[: seen_ptr[u + 1]]
+        size, _ = _offer(scores[u], codes, seen, seen_ptr[u], best_items[u], best_scores[u], 0)
+        _sort(best_items[u], best_scores[u], size)
+
+
+@njit(cache=True, nogil=True)
+def _offer(
+    scores: Any,
+    codes: Any,
+    seen: Any,
+    next_seen: int,
+    heap_items: Any,
+    heap_scores: Any,
+    size: int,
+) -> tuple[int, int]:
+    """Put the best of these scores into the heap; return its size and the next seen item."""
+    capacity = len(heap_items)
+    # A place that is not filled yet holds −∞, of the right type for a fast comparison.
+    threshold = heap_scores[0] if size == capacity else heap_scores[size]
+    for first in range(0, len(scores), _BLOCK):
+        last = min(first + _BLOCK, len(scores))
+        if not _any_above(scores[first:last], threshold):
+            continue
+        for j in range(first, last):
+            # Strictly above: of equal scores the first item, the lower code, stays.
+            if not scores[j] > threshold:
+                continue
+            item = codes[j]
+            while next_seen < len(seen) and seen[next_seen] < item:
+                next_seen += 1
+            if next_seen < len(seen) and seen[next_seen] == item:
+                continue
+            if size < capacity:
+                _sift_up(heap_items, heap_scores, size, item, scores[j])
+                size += 1
+            else:
+                _sift_down(heap_items, heap_scores, size, item, scores[j])
+            if size == capacity:
+                threshold = heap_scores[0]
+    return size, next_seen
+
+
+@njit(cache=True, nogil=True)
+def _any_above(scores: Any, threshold: Any) -> bool:
+    found = False
+    for j in range(len(scores)):
+        found |= scores[j] > threshold
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _worse(score: Any, item: Any, other_score: Any, other_item: Any) -> bool:
+    return score < other_score or (score == other_score and item > other_item)
+
+
+@njit(cache=True, nogil=True)
+def _sift_up(items: Any, scores: Any, at: int, item: Any, score: Any) -> None:
+    """Add an item at the end of a heap whose root is the worst."""
+    while at > 0:
+        parent = (at - 1) // 2
+        if not _worse(score, item, scores[parent], items[parent]):
+            break
+        items[at], scores[at] = items[parent], scores[parent]
+        at = parent
+    items[at], scores[at] = item, score
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(items: Any, scores: Any, size: int, item: Any, score: Any) -> None:
+    """Replace the root of a heap of this size."""
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and _worse(
+            scores[child + 1], items[child + 1], scores[child], items[child]
+        ):
+            child += 1
+        if not _worse(scores[child], items[child], score, item):
+            break
+        items[at], scores[at] = items[child], scores[child]
+        at = child
+    items[at], scores[at] = item, score
+
+
+@njit(cache=True, nogil=True)
+def _sort(items: Any, scores: Any, size: int) -> None:
+    """Turn a heap into a list, best first: the worst goes to the end, again and again."""
+    for end in range(size - 1, 0, -1):
+        item, score = items[end], scores[end]
+        items[end], scores[end] = items[0], scores[0]
+        _sift_down(items, scores, end, item, score)
