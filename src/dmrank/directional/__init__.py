@@ -1,0 +1,38 @@
+"""The directional criterion (paper 3.1, design section 2).
+
+`families` and `reference` state it in readable NumPy; the kernels beside them are fast.
+"""
+
+from dmrank.directional.covariance import (
+    cholesky_gradient,
+    inverse_wishart_gradient,
+    inverse_wishart_log_prior,
+)
+from dmrank.directional.families import Derivatives, Family, Gaussian, Student
+from dmrank.directional.reference import (
+    Gradients,
+    RayStatistics,
+    confidence,
+    gradients,
+    log_likelihood,
+    ray_statistics,
+)
+from dmrank.directional.scales import from_training_scale, to_training_scale
+
+__all__ = [
+    "Derivatives",
+    "Family",
+    "Gaussian",
+    "Gradients",
+    "RayStatistics",
+    "Student",
+    "cholesky_gradient",
+    "confidence",
+    "from_training_scale",
+    "gradients",
+    "inverse_wishart_gradient",
+    "inverse_wishart_log_prior",
+    "log_likelihood",
+    "ray_statistics",
+    "to_training_scale",
+]
