@@ -140,7 +140,7 @@ class Ratings:
 
         `values` may be a list of consecutive blocks of rows, which is emptied.
         """
-        order = rows_of.canonical_order(user_codes, item_codes, len(users), len(items), timestamps)
+        order = rows_of.canonical_order(user_codes, item_codes, len(users), timestamps)
         pointer = np.zeros(len(users) + 1, dtype=np.int64)
         np.cumsum(np.bincount(user_codes[order], minlength=len(users)), out=pointer[1:])
         blocks = values if isinstance(values, list) else [values]

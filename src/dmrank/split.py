@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 from numpy.typing import NDArray
 
 from dmrank.errors import ConfigError, DataError
 
 Rows = NDArray[np.integer]
+#: Groups up to this size are sorted by insertion.
+_FEW = 32
 SplitBy = Literal["random", "time", "time-per-user"]
 
 
@@ -60,7 +62,6 @@ def canonical_order(
     user_codes: Rows,
     item_codes: Rows,
     users: int,
-    items: int,
     timestamps: NDArray[np.int64] | None = None,
 ) -> Rows:
     """Sort rows by user, then item; of a repeated (user, item) keep the latest.
@@ -68,17 +69,39 @@ def canonical_order(
     The latest is the one with the highest timestamp; without timestamps, or with equal ones,
     the last row.
     """
-    by_item = group_rows(item_codes, items).rows
-    order = by_item[group_rows(user_codes[by_item], users).rows]
-    del by_item
+    order, pointer = group_rows(user_codes, users)
+    if not _sort_within_groups(order, pointer, item_codes):
+        return order
     user, item = user_codes[order], item_codes[order]
     same_as_next = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
-    if not same_as_next.any():
-        return order
     if timestamps is not None:
         order = _latest_last(order, same_as_next, timestamps)
     latest: Rows = order[np.append(~same_as_next, True)]
     return latest
+
+
+@njit(cache=True, parallel=True)
+def _sort_within_groups(rows: Rows, pointer: NDArray[np.int64], keys: Rows) -> bool:
+    """Sort the rows of each group by key, stably; say whether a group has a key twice."""
+    repeated = np.zeros(len(pointer) - 1, dtype=np.bool_)
+    for group in prange(len(pointer) - 1):
+        own = rows[pointer[group] : pointer[group + 1]]
+        own_keys = keys[own]
+        if len(own) <= _FEW:
+            for place in range(1, len(own)):
+                row, key = own[place], own_keys[place]
+                before = place - 1
+                while before >= 0 and own_keys[before] > key:
+                    own[before + 1], own_keys[before + 1] = own[before], own_keys[before]
+                    before -= 1
+                own[before + 1], own_keys[before + 1] = row, key
+        else:
+            order = np.argsort(own_keys, kind="mergesort")
+            own[:] = own[order]
+            own_keys = own_keys[order]
+        for place in range(1, len(own)):
+            repeated[group] |= own_keys[place] == own_keys[place - 1]
+    return bool(repeated.any())
 
 
 def _latest_last(

@@ -106,11 +106,10 @@ def describe(ratings: Ratings) -> Statistics:
     per_item = np.bincount(ratings.item_codes, minlength=len(ratings.items))
     observed = ~np.isnan(ratings.values)
     count = observed.sum(axis=0)
-    values = np.where(observed, ratings.values, 0.0).astype(np.float64)
+    values = ratings.values.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        mean = values.sum(axis=0) / count
-        centred = np.where(observed, values - mean, 0.0)
-        deviation = np.sqrt((centred**2).sum(axis=0) / count)
+        mean = np.nansum(values, axis=0) / count
+        deviation = np.sqrt(np.nansum((values - mean) ** 2, axis=0) / count)
     return Statistics(
         users=int((per_user > 0).sum()),
         items=int((per_item > 0).sum()),
@@ -127,24 +126,39 @@ def describe(ratings: Ratings) -> Statistics:
     )
 
 
+def pairwise_covariance(
+    values: NDArray[np.floating[Any]], observed: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the covariance of each two columns over the rows that have both, and their number.
+
+    The covariance is NaN where no row has both.
+    """
+    mask = observed.astype(np.float64)
+    rows = mask.T @ mask
+    # Products of deviations from a common centre: large ratings do not cancel.
+    filled = np.where(observed, values, 0.0).astype(np.float64)
+    deviations = (filled - filled.sum(axis=0) / np.maximum(mask.sum(axis=0), 1)) * mask
+    sums = deviations.T @ mask
+    with np.errstate(invalid="ignore", divide="ignore"):
+        covariance = deviations.T @ deviations / rows - sums * sums.T / rows**2
+    return covariance, rows
+
+
 def pairwise_correlation(
-    values: NDArray[np.float64], observed: NDArray[np.bool_]
+    values: NDArray[np.floating[Any]], observed: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return the correlation of each two columns over the rows that have both.
 
-    `values` holds zeros where `observed` is false, so that every sum over the common rows of two
-    columns is one matrix product.
+    It is NaN where no row has both, or where one of the columns does not vary over these rows.
     """
     mask = observed.astype(np.float64)
-    # Products of deviations from a common centre: large ratings do not cancel.
-    centre = values.sum(axis=0) / np.maximum(mask.sum(axis=0), 1)
-    deviations = (values - centre) * mask
-    rows = mask.T @ mask
-    sums = deviations.T @ mask
-    squares = (deviations**2).T @ mask
+    filled = np.where(observed, values, 0.0).astype(np.float64)
+    covariance, rows = pairwise_covariance(filled, observed)
+    centre = filled.sum(axis=0) / np.maximum(mask.sum(axis=0), 1)
+    deviations = (filled - centre) * mask
     with np.errstate(invalid="ignore", divide="ignore"):
-        covariance = deviations.T @ deviations / rows - sums * sums.T / rows**2
-        variance = squares / rows - (sums / rows) ** 2
+        # Entry (j, k): the variance of column j over the rows that have k too.
+        variance = (deviations**2).T @ mask / rows - (deviations.T @ mask / rows) ** 2
         correlation = covariance / np.sqrt(variance * variance.T)
     correlation[~(variance * variance.T > 1e-12)] = np.nan
     return np.clip(correlation, -1, 1)
