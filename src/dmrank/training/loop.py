@@ -1,0 +1,160 @@
+"""The loop around the iterations: evaluation, early stopping, checkpoints, history."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.progress import bar, say
+from dmrank.training.checkpoints import Checkpoint
+from dmrank.training.history import History
+
+Arrays = Mapping[str, NDArray[Any]]
+#: Runs `count` iterations from `first` on, in place; returns the objective of each.
+RunIterations = Callable[[int, int], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long to train.
+
+    Parameters
+    ----------
+    iterations : int
+        The most iterations.
+    evaluate_every : int
+        Iterations between two evaluations.
+    patience : int
+        Evaluations without a better one after which training stops.
+    """
+
+    iterations: int
+    evaluate_every: int
+    patience: int
+
+
+@dataclass
+class _Best:
+    """The parameters with the best validation value so far."""
+
+    value: float = -np.inf
+    since: int = 0
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def offer(self, value: float, parameters: Arrays) -> None:
+        if value > self.value:
+            self.value, self.since = value, 0
+            self.keep(parameters)
+        else:
+            self.since += 1
+
+    def keep(self, parameters: Arrays) -> None:
+        self.arrays = {name: array.copy() for name, array in parameters.items()}
+
+    def restore(self, parameters: Arrays) -> None:
+        for name, array in self.arrays.items():
+            parameters[name][...] = array
+
+
+def train(
+    run: RunIterations,
+    parameters: Arrays,
+    state: Arrays,
+    schedule: Schedule,
+    *,
+    evaluate: Callable[[], float] | None = None,
+    checkpoint: Checkpoint | None = None,
+    title: str = "training",
+    pairs_per_iteration: int = 0,
+) -> History:
+    """Run iterations until they are done, nothing improves, or somebody interrupts.
+
+    The parameters end as the best ones that `evaluate` saw, or without it as the last ones. An
+    interrupt (Ctrl-C) or an objective that is not finite stops training and keeps what was best
+    before; the history says so.
+
+    Parameters
+    ----------
+    run : callable
+        Runs iterations in place.
+    parameters : mapping of str to array
+        What is learned; changed in place.
+    state : mapping of str to array
+        What else the iterations change (sums of squared gradients).
+    schedule : Schedule
+        How long to train.
+    evaluate : callable, optional
+        Returns the validation value of the current parameters; the higher the better.
+    checkpoint : Checkpoint, optional
+        Where to save, and to resume from.
+    title : str
+        What the progress bar says.
+    pairs_per_iteration : int
+        For the speed that the progress bar shows.
+    """
+    history, best, first = History(), _Best(), 0
+    if checkpoint is not None and (saved := checkpoint.load()) is not None:
+        first, history = saved.iteration, saved.history
+        for name, array in {**parameters, **state}.items():
+            array[...] = saved.arrays[name]
+        best = _Best(saved.best_value, saved.since_best, saved.best_arrays)
+        say(f"resumed at iteration {first:,}")
+    if not best.arrays:
+        best.keep(parameters)
+    try:
+        with bar(title, total=schedule.iterations) as progress:
+            while first < schedule.iterations and best.since < schedule.patience:
+                count = min(schedule.evaluate_every, schedule.iterations - first)
+                started = time.perf_counter()
+                objective = _mean(run(first, count))
+                seconds = time.perf_counter() - started
+                if not _finite(objective, parameters):
+                    history.stopped = "the objective is no longer finite: try a lower learning_rate"
+                    say(f"{title} stopped at iteration {first + count:,}: {history.stopped}")
+                    break
+                first += count
+                value = float("nan") if evaluate is None else evaluate()
+                history.add(first, objective, value)
+                if evaluate is None:
+                    best.keep(parameters)
+                else:
+                    best.offer(value, parameters)
+                if checkpoint is not None:
+                    checkpoint.save(
+                        first, {**parameters, **state}, best.arrays, best.value, best.since, history
+                    )
+                speed = pairs_per_iteration * count / max(seconds, 1e-9)
+                progress.update(first, note=_note(objective, value, speed))
+            else:
+                if first < schedule.iterations:
+                    history.stopped = "the validation value stopped improving"
+    except KeyboardInterrupt:
+        history.stopped = "interrupted"
+        say(f"{title} interrupted: the best parameters so far are kept")
+    best.restore(parameters)
+    return history
+
+
+def _mean(objectives: NDArray[np.float64]) -> float:
+    seen = objectives[~np.isnan(objectives)]
+    return float(seen.mean()) if len(seen) else 0.0
+
+
+def _finite(objective: float, parameters: Arrays) -> bool:
+    return bool(np.isfinite(objective)) and all(
+        bool(np.isfinite(array).all()) for array in parameters.values()
+    )
+
+
+def _note(objective: float, value: float, speed: float) -> str:
+    parts = [f"objective {objective:.3f}"]
+    if not np.isnan(value):
+        parts.append(f"validation {value:.4f}")
+    if speed:
+        parts.append(f"{speed / 1e6:.2f} M pairs/s")
+    return " · ".join(parts)
