@@ -10,6 +10,7 @@ ORDER = [
     "errors",
     "progress",
     "files",
+    "containers",
     "plots",
     "ids",
     "indexing",

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from dmrank.errors import UnknownAspectError as UnknownAspectError
     from dmrank.errors import UnknownItemError as UnknownItemError
     from dmrank.errors import UnknownUserError as UnknownUserError
+    from dmrank.models import DMR as DMR
+    from dmrank.models import Model as Model
+    from dmrank.models import load as load
     from dmrank.ratings import Ratings as Ratings
     from dmrank.ratings import Split as Split
     from dmrank.read import read_ratings as read_ratings
@@ -30,10 +33,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "DMR": "models",
     "ConfigError": "errors",
     "DataError": "errors",
     "DmrankError": "errors",
     "DownloadError": "errors",
+    "Model": "models",
     "ModelFileError": "errors",
     "NotFittedError": "errors",
     "Ratings": "ratings",
@@ -42,6 +47,7 @@ _HOME = {
     "UnknownItemError": "errors",
     "UnknownUserError": "errors",
     "describe": "statistics",
+    "load": "models",
     "make_hotels": "synthetic",
     "make_ratings": "synthetic",
     "read_ratings": "read",

@@ -62,6 +62,10 @@ class Ids:
         except KeyError:
             raise self._unknown(name) from None
 
+    def find(self, name: str) -> int:
+        """Return the code of one id, or −1 if it is not known."""
+        return self._code_of.get(name, -1)
+
     def codes(self, names: Iterable[str]) -> NDArray[np.int32]:
         """Return the codes of many ids."""
         code_of = self._code_of

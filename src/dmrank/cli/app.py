@@ -139,3 +139,35 @@ def prepare(
 
     columns = ReadOptions(user, item, aspects, aspect, rating, timestamp, item_name, scale)
     run(columns, file, out, k_core, shares if split else None, by.value, seed)
+
+
+@app.command()
+def fit(
+    file: RatingsFile,
+    out: Annotated[Path, typer.Option(help="Model file to write.")],
+    model: Annotated[str, typer.Option(help="Which model, such as dmr.")] = "dmr",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A parameter; repeat for more.", metavar="NAME=VALUE"),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="Parameters from a toml file.")] = None,
+    validation: Annotated[
+        Path | None, typer.Option(help="Held-out ratings for early stopping.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Folder to save the state in, and to go on from.")
+    ] = None,
+    user: UserColumn = "user",
+    item: ItemColumn = "item",
+    aspects: AspectsOption = None,
+    aspect: AspectColumn = None,
+    rating: RatingColumn = None,
+    timestamp: TimestampColumn = None,
+    item_name: ItemNameColumn = None,
+    scale: ScaleOption = None,
+) -> None:
+    """Learn a model from ratings and write it into one file."""
+    from dmrank.cli.fit import run
+
+    columns = ReadOptions(user, item, aspects, aspect, rating, timestamp, item_name, scale)
+    run(columns, file, validation, model, set_ or [], config, out, checkpoint)

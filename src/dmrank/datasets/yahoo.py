@@ -17,7 +17,7 @@ from dmrank.errors import ConfigError
 SKIP = ""
 #: What the columns of a file without a header are taken to be, by their number. 8: the
 #: multi-criteria file in circulation (Lakiotaki, Matsatsinis and Tsoukiàs 2011; 62,156 ratings),
-#: which numbers its criteria; they are taken in the order in which the paper names them. 7: the
+#: which numbers its criteria; their order is an assumption. 7: the
 #: same criteria after overall. 4: Yahoo's own file R4, overall from 1 to 13 and again from 1 to 5.
 LAYOUTS: dict[int, tuple[str, ...]] = {
     8: ("user", "acting", "direction", "story", "visuals", "overall", "item", SKIP),

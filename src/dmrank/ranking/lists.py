@@ -62,3 +62,19 @@ def _ascend(items: NDArray[np.int32], pointer: NDArray[np.int64]) -> bool:
     starts = pointer[(pointer > 0) & (pointer < len(items))]
     ascends[starts - 1] = True
     return bool(ascends.all())
+
+
+def lists_of(
+    pointer: NDArray[np.int64], items: NDArray[np.int32], users: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the lists of some users, in the same layout.
+
+    Examples
+    --------
+    >>> lists_of(np.array([0, 2, 2, 3]), np.array([4, 5, 6]), np.array([2, 0]))
+    (array([0, 1, 3]), array([6, 4, 5]))
+    """
+    counts = pointer[users + 1] - pointer[users]
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    rows = np.repeat(pointer[users] - ends[:-1], counts) + np.arange(ends[-1])
+    return ends, items[rows]

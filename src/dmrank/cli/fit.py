@@ -1,0 +1,75 @@
+"""`dmrank fit`: learn a model from a file of ratings."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from dmrank.cli.options import ReadOptions
+from dmrank.errors import ConfigError, DataError, did_you_mean
+from dmrank.models import MODELS
+from dmrank.models.base import Model
+from dmrank.progress import say
+
+
+def run(
+    columns: ReadOptions,
+    file: Path,
+    validation: Path | None,
+    model: str,
+    settings: list[str],
+    config: Path | None,
+    out: Path,
+    checkpoint: Path | None,
+) -> None:
+    """Fit and save; what is wrong with the settings is said before anything is read."""
+    parameters = {**read_config(config), **parse_settings(settings)}
+    unfitted = make_model(model, parameters)
+    if out.is_dir():
+        raise DataError(f"{out} is a directory: name the model file to write")
+    ratings = columns.read(file)
+    held_out = None if validation is None else columns.read(validation)
+    fitted = unfitted.fit(ratings, validation=held_out, checkpoint=checkpoint)
+    fitted.save(out)
+    say(f"wrote {out}: {fitted!r}, {fitted.history!r}")
+
+
+def make_model(name: str, parameters: dict[str, Any]) -> Model:
+    """Return an unfitted model by its name on the command line."""
+    if name not in MODELS:
+        raise ConfigError(f"there is no model {name!r}; {did_you_mean(name, MODELS)}")
+    return MODELS[name](**parameters)
+
+
+def read_config(path: Path | None) -> dict[str, Any]:
+    """Read parameters from a toml file."""
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not a toml file: {error}") from None
+
+
+def parse_settings(settings: list[str]) -> dict[str, Any]:
+    """Parse `name=value`; a value that is not a number, true, false or null is a word.
+
+    Examples
+    --------
+    >>> parse_settings(["margin=0.2", "family=student", "nonnegative=true"])
+    {'margin': 0.2, 'family': 'student', 'nonnegative': True}
+    """
+    parsed: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"--set {text!r} is not NAME=VALUE, such as margin=0.2")
+        try:
+            parsed[name] = json.loads(value)
+        except ValueError:
+            parsed[name] = value
+    return parsed

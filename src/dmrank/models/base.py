@@ -1,0 +1,346 @@
+"""The contract of a model: thin public methods over small hooks.
+
+A model implements `_fit`, `_score_block` and, if its scores are dot products, `_vectors`, the fast
+path. Ids, checks, filters, files and progress live here, once: no model ever sees an external id.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+import dmrank
+from dmrank.containers import read_container, write_container
+from dmrank.errors import ConfigError, DataError, ModelFileError, NotFittedError
+from dmrank.models.catalogue import Catalogue
+from dmrank.models.config import Config, make_config
+from dmrank.ranking import top_n, top_n_scores
+from dmrank.ratings import Ratings
+from dmrank.training.history import History
+
+#: Version of the model file; raise it when the meaning of the content changes.
+FILE_FORMAT = 1
+#: Users whose scores are computed at once by models without vectors.
+_BLOCK = 256
+
+By = str | Mapping[str, float] | None
+
+
+class Vectors(NamedTuple):
+    """Scores as dot products: score(u, i) = users[u] · items[i]."""
+
+    users: NDArray[np.float32]
+    items: NDArray[np.float32]
+
+
+class Model(ABC):
+    """A model that ranks items by any aspect.
+
+    Parameters are those of the class's `Config`, given by name.
+    """
+
+    Config: ClassVar[type[Config]]
+    _registry: ClassVar[dict[str, type[Model]]] = {}
+
+    def __init__(self, **parameters: Any) -> None:
+        self.config = make_config(self.Config, parameters)
+        self._given = dict(parameters)
+        self._catalogue: Catalogue | None = None
+        self._arrays: dict[str, NDArray[Any]] = {}
+        self.history = History()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        Model._registry[cls.__name__] = cls
+        if "Config" in vars(cls):
+            # So that help() and editors show every parameter with its default.
+            cls.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+                [
+                    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
+                    for name, field in cls.Config.model_fields.items()
+                ]
+            )
+
+    # The hooks.
+
+    @abstractmethod
+    def _fit(
+        self,
+        ratings: Ratings,
+        validation: Ratings | None,
+        checkpoint: str | os.PathLike[str] | None,
+    ) -> None:
+        """Learn, and put everything that was learned into `self._arrays`."""
+
+    @abstractmethod
+    def _score_block(
+        self, users: NDArray[np.integer], weights: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Return scores (users × all items) for a mix of aspects."""
+
+    def _vectors(self, weights: NDArray[np.float32]) -> Vectors | None:  # noqa: ARG002
+        """Return vectors whose dot products are the scores for a mix of aspects, if there are."""
+        return None
+
+    def _predict(
+        self,
+        users: NDArray[np.integer],
+        items: NDArray[np.integer],
+        *,
+        raw: bool,  # noqa: ARG002
+    ) -> NDArray[np.float32]:
+        """Return predictions (pairs × aspects) on the scale of the ratings, or raw scores."""
+        aspects = len(self.catalogue.aspects)
+        scores = np.empty((len(users), aspects), dtype=np.float32)
+        asked, row_of = np.unique(users, return_inverse=True)
+        for k, weights in enumerate(np.eye(aspects, dtype=np.float32)):
+            scores[:, k] = self._score_block(asked, weights)[row_of, items]
+        return scores
+
+    # Parameters, as in scikit-learn.
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """Return all parameters by name."""
+        defaults = {name: field.default for name, field in self.Config.model_fields.items()}
+        return {**defaults, **self._given}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters; what was fitted before is forgotten."""
+        type(self).__init__(self, **{**self._given, **parameters})
+        return self
+
+    def clone(self) -> Self:
+        """Return an unfitted model with the same parameters."""
+        return type(self)(**self._given)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
+        return f"{type(self).__name__}({given})"
+
+    # Fitting and asking.
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the model can be asked."""
+        return self._catalogue is not None
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What the model remembers of its training ratings."""
+        if self._catalogue is None:
+            raise NotFittedError(
+                f"{type(self).__name__} is not fitted: call fit(ratings) first, "
+                "or open a saved model with dmrank.load"
+            )
+        return self._catalogue
+
+    def fit(
+        self,
+        ratings: Ratings,
+        validation: Ratings | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from ratings.
+
+        Parameters
+        ----------
+        ratings : Ratings
+            Training ratings.
+        validation : Ratings, optional
+            Held-out ratings for early stopping; without it every iteration is run.
+        checkpoint : path, optional
+            A folder in which the state is saved at intervals. A fit that was killed goes on from
+            there and ends with the same bits.
+        """
+        if not isinstance(ratings, Ratings):
+            raise DataError(
+                f"fit takes Ratings, not {type(ratings).__name__}: use dmrank.read_ratings"
+            )
+        _check_trainable(ratings)
+        self._catalogue = None
+        self._fit(ratings, validation, checkpoint)
+        self._catalogue = Catalogue.of(ratings)
+        return self
+
+    def predict(
+        self, users: str | Sequence[str], items: str | Sequence[str], *, raw: bool = False
+    ) -> NDArray[np.float32]:
+        """Predict the ratings of (user, item) pairs.
+
+        Parameters
+        ----------
+        users, items : str or sequence of str
+            Ids, pair by pair; a single id goes with every id of the other.
+        raw : bool
+            Return the scores that rank, instead of ratings on the scale of the training ratings.
+
+        Returns
+        -------
+        float32 array
+            One row per pair, one column per aspect.
+        """
+        catalogue = self.catalogue
+        user_codes, item_codes = np.broadcast_arrays(
+            *_same_length(
+                catalogue.users.codes([users] if isinstance(users, str) else users),
+                catalogue.items.codes([items] if isinstance(items, str) else items),
+            )
+        )
+        return self._predict(user_codes, item_codes, raw=raw)
+
+    def recommend(
+        self,
+        users: str | Sequence[str],
+        n: int = 10,
+        *,
+        by: By = None,
+        exclude_seen: bool = True,
+    ) -> pl.DataFrame:
+        """Rank items for users.
+
+        Parameters
+        ----------
+        users : str or sequence of str
+            User ids.
+        n : int
+            Length of each list; shorter where there are not so many items.
+        by : str or mapping of str to float, optional
+            The aspect to rank by, or a mix such as ``{"value": 2, "service": 1}``; by default the
+            primary aspect.
+        exclude_seen : bool
+            Leave out what the user rated in training.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns user, rank (from 1), item, score, and item_name if the ratings had names.
+        """
+        catalogue = self.catalogue
+        if n < 1:
+            raise ConfigError(f"n={n}: ask for at least one item")
+        weights = self._weights(by)
+        codes = catalogue.users.codes([users] if isinstance(users, str) else users)
+        items, scores = self._top_n(codes, min(n, len(catalogue.items)), weights, exclude_seen)
+        found = items >= 0
+        row, place = np.nonzero(found)
+        listed = items[found]
+        columns = [
+            catalogue.users.names(codes[row]).alias("user"),
+            pl.Series("rank", place + 1, dtype=pl.Int32),
+            catalogue.items.names(listed).alias("item"),
+            pl.Series("score", scores[found]),
+        ]
+        if catalogue.item_names is not None:
+            columns.append(catalogue.item_names.gather(listed).alias("item_name"))
+        return pl.DataFrame(columns)
+
+    def _top_n(
+        self,
+        users: NDArray[np.int32],
+        n: int,
+        weights: NDArray[np.float32],
+        exclude_seen: bool,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        pointer, seen = self.catalogue.seen_by(users)
+        if not exclude_seen:
+            pointer, seen = np.zeros_like(pointer), seen[:0]
+        vectors = self._vectors(weights)
+        threads = self.config.threads
+        if vectors is not None:
+            return top_n(vectors.users[users], vectors.items, n, pointer, seen, threads=threads)
+        blocks = []
+        for start in range(0, len(users), _BLOCK):
+            rows = slice(start, min(start + _BLOCK, len(users)))
+            own = pointer[rows.start : rows.stop + 1]
+            scores = self._score_block(users[rows], weights)
+            blocks.append(
+                top_n_scores(scores, n, own - own[0], seen[own[0] : own[-1]], threads=threads)
+            )
+        items, scores = zip(*blocks, strict=True)
+        return np.concatenate(items), np.concatenate(scores)
+
+    def _weights(self, by: By) -> NDArray[np.float32]:
+        """Return the weight of each aspect."""
+        catalogue = self.catalogue
+        wanted = by if isinstance(by, Mapping) else {by or catalogue.primary_aspect: 1.0}
+        weights = np.zeros(len(catalogue.aspects), dtype=np.float32)
+        for name, weight in wanted.items():
+            if not np.isfinite(weight) or weight < 0:
+                raise ConfigError(
+                    f"weight {weight!r} of aspect {name!r}: weights say how much an aspect counts, "
+                    "so give a number from 0 on"
+                )
+            weights[catalogue.aspect(name)] = weight
+        if not weights.any():
+            raise ConfigError("no aspect has a weight above 0: name at least one to rank by")
+        return weights
+
+    # Files.
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the model into one file, whole or not at all."""
+        catalogue = self.catalogue
+        metadata = {
+            "library": dmrank.__version__,
+            "model": type(self).__name__,
+            "config": self.config.model_dump(mode="json"),
+            "aspects": list(catalogue.aspects),
+            "primary_aspect": catalogue.primary_aspect,
+        }
+        arrays = {**self._arrays, **catalogue.to_arrays()}
+        return write_container(path, arrays, metadata, format_=FILE_FORMAT)
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Open a model that was saved; its arrays are mapped from the file, not read.
+
+    The model is read-only and can be asked from many threads.
+    """
+    arrays, metadata = read_container(path, format_=FILE_FORMAT)
+    kind = Model._registry.get(metadata.get("model", ""))
+    if kind is None:
+        raise ModelFileError(
+            f"{path} holds the model {metadata.get('model')!r}, which is not known: import the "
+            "module that defines it first"
+        )
+    try:
+        model = kind(**metadata["config"])
+        model._catalogue = Catalogue.from_arrays(
+            arrays, tuple(metadata["aspects"]), metadata["primary_aspect"]
+        )
+    except (KeyError, ConfigError) as error:
+        raise ModelFileError(f"{path} is not a model this version can read: {error}") from None
+    model._arrays = {
+        name: array for name, array in arrays.items() if not name.startswith("catalogue.")
+    }
+    return model
+
+
+def _check_trainable(ratings: Ratings) -> None:
+    users = int((np.diff(ratings.user_pointer) > 0).sum())
+    items = len(np.unique(ratings.item_codes))
+    if users < 2 or items < 2:
+        raise DataError(
+            f"{users} user(s) and {items} item(s) with ratings: ranking needs at least two of each"
+        )
+    if np.isnan(ratings.values).all():
+        raise DataError("every rating is missing: there is nothing to learn from")
+
+
+def _same_length(
+    users: NDArray[np.int32], items: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    if len(users) != len(items) and 1 not in (len(users), len(items)):
+        raise DataError(
+            f"{len(users):,} users and {len(items):,} items do not make pairs: give as many of each"
+        )
+    return users, items

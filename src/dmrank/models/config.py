@@ -1,0 +1,72 @@
+"""Configurations: typed, checked where they are declared, separate from what is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dmrank.errors import ConfigError, did_you_mean
+
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+ConfigT = TypeVar("ConfigT", bound="Config")
+
+
+class Config(BaseModel):
+    """Parameters that every model has; each model adds its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Same seed, same result, whatever the number of threads."""
+    threads: Count | None = None
+    """Number of threads; by default every core."""
+
+
+class TrainingConfig(Config):
+    """Parameters of models that are trained in iterations."""
+
+    iterations: Count = 40_000
+    """The most iterations."""
+    batch_size: Count = 2_000
+    """Pairs per step."""
+    evaluate_every: Count = 500
+    """Iterations between two looks at the validation set."""
+    patience: Count = 10
+    """Looks without improvement after which training stops."""
+    validation_metric: str = "ndcg@10"
+    """What early stopping looks at, ranking by the primary aspect."""
+    validation_users: Count = 2_000
+    """The most users that early stopping looks at."""
+
+
+def make_config(kind: type[ConfigT], parameters: Mapping[str, Any]) -> ConfigT:
+    """Check parameters, and say in one line what is wrong with the first bad one.
+
+    Examples
+    --------
+    >>> make_config(Config, {"seed": 3}).seed
+    3
+    >>> make_config(Config, {"sead": 3})
+    Traceback (most recent call last):
+        ...
+    dmrank.errors.ConfigError: there is no parameter 'sead'; did you mean 'seed'?
+    """
+    for name in parameters:
+        if name not in kind.model_fields:
+            raise ConfigError(
+                f"there is no parameter {name!r}; {did_you_mean(name, kind.model_fields)}"
+            )
+    try:
+        return kind(**parameters)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"][:1])
+        reason = first["msg"].replace("Input should be", "it must be").removeprefix("Value error, ")
+        shown = f"{name}={parameters[name]!r}: " if name in parameters else ""
+        raise ConfigError(shown + reason) from None

@@ -1,0 +1,340 @@
+"""DMR: Directional Multivariate Ranking with personalized covariances (Wang and Wang, KDD'20)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from dmrank.directional.families import Family, Gaussian, Student
+from dmrank.directional.scales import from_training_scale, to_training_scale
+from dmrank.errors import ConfigError
+from dmrank.metrics import parse_metric
+from dmrank.models.base import Model, Vectors
+from dmrank.models.calibration import Calibration, calibrate
+from dmrank.models.config import Count, NotNegative, Positive, Share, TrainingConfig
+from dmrank.models.validation import Validator
+from dmrank.ratings import Ratings
+from dmrank.training.checkpoints import Checkpoint
+from dmrank.training.data import (
+    Accumulators,
+    Parameters,
+    TrainingData,
+    empty_accumulators,
+    training_data,
+)
+from dmrank.training.initial import initial_parameters, unpack
+from dmrank.training.loop import RunIterations, Schedule, train
+from dmrank.training.prior import prior_covariance
+from dmrank.training.settings import Covariance, CovariancePrior, StepSettings
+from dmrank.training.steps import run_iterations
+
+_CHUNK = 1 << 16
+
+
+class DMRConfig(TrainingConfig):
+    """Parameters of DMR, with the names of the paper in brackets."""
+
+    factors: Count = 10
+    """Dimension of the latent factors [d]."""
+    learning_rate: Positive = 0.1
+    """Initial step size of AdaGrad for the factors."""
+    covariance_learning_rate: Positive = 0.03
+    """Initial step size of AdaGrad for the covariances."""
+    regularization: NotNegative | tuple[NotNegative, NotNegative, NotNegative] = 0.01
+    """Weight of the Gaussian priors per sampled pair: one number, or one each for U, V, W."""
+    margin: NotNegative = 0.2
+    """Lower limit of the line integral [ξ]."""
+    user_weight: Share = 0.5
+    """Share of the user in the covariance of a rating [λ]."""
+    prior_strength: Positive | None = None
+    """Degrees of freedom of the inverse-Wishart prior [ν]; by default K + 10."""
+    prior_at: Literal["mode", "paper"] = "mode"
+    """`mode`: Ψ = (ν+K+1) Σ_prior, which pulls to Σ_prior; `paper`: Ψ = ν Σ_prior."""
+    covariance: Covariance = "personalized"
+    """One Σ per user and item, one for all, or the identity (the paper's DMR-I)."""
+    family: Literal["gaussian", "student"] = "gaussian"
+    """Density of the difference vector: the paper's, or one with heavy tails."""
+    degrees_of_freedom: Positive = 5.0
+    """Degrees of freedom of the student family [η]."""
+    rated_share: Share = 0.0
+    """Share of training pairs whose second item is rated, too."""
+    hard_negatives: Count = 1
+    """An unrated second item is the best-scored of so many."""
+    nonnegative: bool = False
+    """Keep factors at or above 0 [ℝ₊]."""
+    item_offsets: bool = False
+    """Give each item a learned offset per aspect, started at its user-adjusted mean rating."""
+    offset_regularization: NotNegative = 0.0
+    """Weight of the Gaussian prior of the item offsets per sampled pair."""
+    missing: Literal["marginalize", "zero"] = "marginalize"
+    """Leave missing aspects out of a pair, or count them as rated 0 (the paper)."""
+    initial_deviation: Annotated[float, Field(gt=0, le=10)] = 0.1
+    """Standard deviation of the factors before training."""
+
+
+class DMR(Model):
+    """Directional Multivariate Ranking.
+
+    Maximises the likelihood of the observed directions d = r_ui − r_uj of pairs of rating vectors,
+    Σ_(u,i,j) ln ∫_ξ^∞ p(γ d) dγ + ln p(Θ) (paper Eq. 4), with D_uij ~ N(μ, Σ_uij),
+    μ = (U_u * (V_i − V_j)) Wᵀ and Σ_uij = 2λΣ_u + (1−λ)(Σ_i + Σ_j) (paper 3.2).
+
+    Parameters
+    ----------
+    **parameters
+        See :class:`DMRConfig`.
+
+    Examples
+    --------
+    >>> from dmrank import make_ratings
+    >>> split = make_ratings(200, 50, 4_000, seed=1).ratings.split()
+    >>> model = DMR(iterations=200, evaluate_every=100, seed=1)
+    >>> model = model.fit(split.train, validation=split.validation)
+    >>> model.predict("u000003", ["h000001", "h000002"]).shape
+    (2, 8)
+    >>> model.recommend("u000003", n=3, by={"value": 2, "service": 1}).columns
+    ['user', 'rank', 'item', 'score', 'item_name']
+    """
+
+    Config = DMRConfig
+    config: DMRConfig
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Self:
+        """Return the model with every parameter as in the paper; `margin=0` is its Yelp setting."""
+        return cls(
+            **{
+                "factors": 10,
+                "margin": 0.2,
+                "user_weight": 0.5,
+                "learning_rate": 0.03,
+                "covariance_learning_rate": 0.03,
+                "iterations": 40_000,
+                "batch_size": 2_000,
+                "covariance": "personalized",
+                "family": "gaussian",
+                "prior_at": "paper",
+                "rated_share": 0.0,
+                "hard_negatives": 1,
+                "nonnegative": True,
+                "item_offsets": False,
+                "missing": "zero",
+                **changes,
+            }
+        )
+
+    def _fit(
+        self,
+        ratings: Ratings,
+        validation: Ratings | None,
+        checkpoint: str | os.PathLike[str] | None,
+    ) -> None:
+        config = self.config
+        values = to_training_scale(ratings.values, ratings.scale).astype(np.float32)
+        data = training_data(
+            ratings.user_pointer, ratings.item_codes, values, len(ratings.items), config.missing
+        )
+        sigma_prior = prior_covariance(data.values)
+        prior = self._prior(sigma_prior)
+        parameters = initial_parameters(
+            len(ratings.users),
+            len(ratings.items),
+            len(ratings.aspects),
+            config.factors,
+            covariance=config.covariance,
+            prior=sigma_prior,
+            deviation=config.initial_deviation,
+            nonnegative=config.nonnegative,
+            offsets=item_means(data) if config.item_offsets else None,
+            seed=config.seed,
+        )
+        accumulators = empty_accumulators(parameters)
+        validator = None
+        if validation is not None:
+            metric = parse_metric(config.validation_metric)
+            validator = Validator(ratings, validation, metric, config.validation_users, config.seed)
+        primary = np.zeros(len(ratings.aspects), dtype=np.float32)
+        primary[ratings.aspect(ratings.primary_aspect)] = 1
+
+        def validate() -> float:
+            assert validator is not None
+            return validator(*_mixed_vectors(_unpadded(parameters, config.factors), primary))
+
+        self.history = train(
+            self._runner(data, parameters, accumulators, prior),
+            parameters._asdict(),
+            {f"squares.{name}": array for name, array in accumulators._asdict().items()},
+            Schedule(config.iterations, config.evaluate_every, config.patience),
+            evaluate=None if validator is None else validate,
+            checkpoint=None if checkpoint is None else self._checkpoint(checkpoint, ratings),
+            title="DMR",
+            pairs_per_iteration=config.batch_size * (1 if config.covariance == "identity" else 2),
+        )
+        self._arrays = _unpadded(parameters, config.factors)
+        self._arrays |= self._calibrate(ratings, values).to_arrays()
+
+    def _prior(self, sigma_prior: NDArray[np.float64]) -> CovariancePrior:
+        """Return the inverse-Wishart prior of every Σ (paper 3.2.2, design section 2)."""
+        size = len(sigma_prior)
+        strength = self.config.prior_strength
+        nu = size + 10.0 if strength is None else strength
+        if nu <= size - 1:
+            raise ConfigError(
+                f"prior_strength={nu:g}: with {size} aspects it must be above {size - 1}"
+            )
+        factor = nu if self.config.prior_at == "paper" else nu + size + 1
+        return CovariancePrior(factor * sigma_prior, nu)
+
+    def _family(self) -> Family:
+        if self.config.family == "student":
+            return Student(self.config.degrees_of_freedom, margin=self.config.margin)
+        return Gaussian(margin=self.config.margin)
+
+    def _runner(
+        self,
+        data: TrainingData,
+        parameters: Parameters,
+        accumulators: Accumulators,
+        prior: CovariancePrior,
+    ) -> RunIterations:
+        config = self.config
+        given = config.regularization
+        users, items, aspects = given if isinstance(given, tuple) else (given, given, given)
+        settings = StepSettings(
+            batch_size=config.batch_size,
+            learning_rate=config.learning_rate,
+            covariance_learning_rate=config.covariance_learning_rate,
+            family=self._family(),
+            covariance=config.covariance,
+            user_weight=config.user_weight,
+            regularization=(users, items, aspects, config.offset_regularization),
+            rated_share=config.rated_share,
+            hard_negatives=config.hard_negatives,
+            nonnegative=config.nonnegative,
+            seed=config.seed,
+        )
+
+        def run(first: int, count: int) -> NDArray[np.float64]:
+            objectives = run_iterations(
+                data, parameters, accumulators, prior, settings, first, count, config.threads
+            )
+            # The factor step sees every pair first; the covariance step measures the same thing.
+            return objectives[:, 0]
+
+        return run
+
+    def _checkpoint(self, folder: str | os.PathLike[str], ratings: Ratings) -> Checkpoint:
+        digest = hashlib.sha256()
+        for array in (ratings.user_pointer, ratings.item_codes, ratings.values):
+            digest.update(array.tobytes())
+        # The number of threads changes no bit, so that a run may go on with another.
+        run = self.config.model_dump(mode="json", exclude={"threads"})
+        return Checkpoint(folder, {**run, "training ratings": digest.hexdigest()})
+
+    def _calibrate(self, ratings: Ratings, values: NDArray[np.float32]) -> Calibration:
+        users, items = ratings.user_codes, ratings.item_codes
+        scores = self._raw_scores(users, items)
+        return calibrate(users, scores, values, len(ratings.users))
+
+    def _raw_scores(
+        self, users: NDArray[np.integer], items: NDArray[np.integer]
+    ) -> NDArray[np.float32]:
+        """Return r̂_ui = (U_u * V_i) Wᵀ, plus item offsets if there are any."""
+        arrays = self._arrays
+        scores = np.empty((len(users), len(arrays["aspects"])), dtype=np.float32)
+        for start in range(0, len(users), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            joint = arrays["users"][users[rows]] * arrays["items"][items[rows]]
+            scores[rows] = joint @ arrays["aspects"].T
+            if len(arrays["offsets"]):
+                scores[rows] += arrays["offsets"][items[rows]]
+        return scores
+
+    def _predict(
+        self, users: NDArray[np.integer], items: NDArray[np.integer], *, raw: bool
+    ) -> NDArray[np.float32]:
+        scores = self._raw_scores(users, items)
+        if raw:
+            return scores
+        ratings = Calibration.from_arrays(self._arrays)(users, scores)
+        scale = self.catalogue.scale
+        # Ratings are clipped to the training scale before they are mapped back.
+        return from_training_scale(np.clip(ratings, 1, 5), scale).astype(np.float32)
+
+    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+        slope = Calibration.from_arrays(self._arrays).slope
+        return _mixed_vectors(self._arrays, weights * slope)
+
+    def _score_block(
+        self, users: NDArray[np.integer], weights: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        vectors = self._vectors(weights)
+        return vectors.users[users] @ vectors.items.T
+
+    def correlation(self, user: str, item: str) -> NDArray[np.float64]:
+        """Return the correlation of the aspects in the user's rating of the item, K × K.
+
+        It is that of Σ_ui = λ Σ_u + (1−λ) Σ_i.
+        """
+        covariance = self._covariance(
+            self.catalogue.users.code(user), self.catalogue.items.code(item)
+        )
+        deviation = np.sqrt(np.diagonal(covariance))
+        return covariance / np.outer(deviation, deviation)
+
+    def _covariance(self, user: int, item: int) -> NDArray[np.float64]:
+        arrays, size = self._arrays, len(self.catalogue.aspects)
+        kind, weight = self.config.covariance, self.config.user_weight
+        if kind == "identity":
+            return np.eye(size)
+        by_user = arrays["user_covariances"]
+        if kind == "shared":
+            return unpack(by_user, size)[0].astype(np.float64)
+        of_user = unpack(by_user[user : user + 1], size)[0]
+        of_item = unpack(arrays["item_covariances"][item : item + 1], size)[0]
+        return (weight * of_user + (1 - weight) * of_item).astype(np.float64)
+
+
+def item_means(data: TrainingData, pseudo_ratings: float = 5.0) -> NDArray[np.float32]:
+    """Return each item's mean rating per aspect, adjusted for its raters and shrunk to 0.
+
+    The mean is over r_uik − r̄_u·, so that an item is not good because lenient users rated it.
+    """
+    observed = ~np.isnan(data.values)
+    values = np.where(observed, data.values, 0)
+    n_users, n_items = len(data.user_ptr) - 1, len(data.item_counts)
+    counts = np.bincount(data.row_users, observed.sum(axis=1), minlength=n_users)
+    level = np.bincount(data.row_users, values.sum(axis=1), minlength=n_users) / np.maximum(
+        counts, 1
+    )
+    adjusted = np.where(observed, values - level[data.row_users][:, None], 0)
+    means = np.empty((n_items, values.shape[1]), dtype=np.float32)
+    for k in range(values.shape[1]):
+        of_item = np.bincount(data.items, observed[:, k], minlength=n_items)
+        total = np.bincount(data.items, adjusted[:, k], minlength=n_items)
+        means[:, k] = total / (of_item + pseudo_ratings)
+    return means
+
+
+def _unpadded(parameters: Parameters, factors: int) -> dict[str, NDArray[Any]]:
+    aspects = len(parameters.aspects)
+    arrays = parameters._asdict()
+    for name in ("users", "items", "aspects"):
+        arrays[name] = np.ascontiguousarray(arrays[name][:, :factors])
+    arrays["offsets"] = np.ascontiguousarray(parameters.offsets[:, :aspects])
+    return arrays
+
+
+def _mixed_vectors(arrays: dict[str, NDArray[Any]], weights: NDArray[np.float32]) -> Vectors:
+    """Return vectors whose dot product is Σ_k w_k r̂_uik."""
+    users = arrays["users"] * (weights @ arrays["aspects"])
+    items = arrays["items"]
+    if len(arrays["offsets"]):
+        users = np.column_stack([users, np.ones(len(users), dtype=np.float32)])
+        items = np.column_stack([items, arrays["offsets"] @ weights])
+    return Vectors(users.astype(np.float32), items.astype(np.float32))

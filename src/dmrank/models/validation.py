@@ -1,0 +1,93 @@
+"""The validation value that early stopping looks at (design section 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.errors import DataError
+from dmrank.metrics import Metric
+from dmrank.ranking import lists_of, ranks_of_items
+from dmrank.ratings import Ratings
+
+
+class Validator:
+    """Full ranking of at most so many seeded users by the primary aspect.
+
+    Candidates are all items with a training row that the user has not rated in training. Users
+    and items without a training row, and ratings without the primary aspect, are left out.
+
+    Parameters
+    ----------
+    train, validation : Ratings
+        The training ratings, and the held-out ones; they may have different id maps.
+    metric : Metric
+        What is averaged over users.
+    most_users : int
+        The most users to look at.
+    seed : int
+        Which users are taken, if there are more.
+    """
+
+    def __init__(
+        self, train: Ratings, validation: Ratings, metric: Metric, most_users: int, seed: int
+    ) -> None:
+        for name in validation.aspects:
+            if name not in train.aspects:
+                raise DataError(
+                    f"validation has the aspect {name!r}, which training lacks; training has "
+                    + ", ".join(train.aspects)
+                )
+        if train.primary_aspect not in validation.aspects:
+            raise DataError(
+                f"validation lacks the aspect {train.primary_aspect!r}, by which the model is "
+                "judged"
+            )
+        self.metric = metric
+        users, items = _codes_in(train, validation)
+        gains = validation.values[:, validation.aspect(train.primary_aspect)]
+        self.candidates = np.bincount(train.item_codes, minlength=len(train.items)) > 0
+        trained = np.diff(train.user_pointer) > 0
+        usable = (users >= 0) & (items >= 0) & ~np.isnan(gains)
+        usable[usable] &= trained[users[usable]] & self.candidates[items[usable]]
+        users, items, gains = users[usable], items[usable], gains[usable]
+        chosen = np.unique(users)
+        if len(chosen) == 0:
+            raise DataError(
+                "validation has no rating of a user and an item that training knows: "
+                "split one table into both"
+            )
+        if len(chosen) > most_users:
+            rng = np.random.default_rng(seed)
+            chosen = np.sort(rng.choice(chosen, size=most_users, replace=False))
+        mine = np.isin(users, chosen)
+        order = np.lexsort((items[mine], users[mine]))
+        self.users = chosen
+        self.items, self.gains = items[mine][order], gains[mine][order]
+        self.pointer = np.searchsorted(users[mine][order], np.append(chosen, len(train.users)))
+        self.seen_pointer, self.seen_items = lists_of(train.user_pointer, train.item_codes, chosen)
+
+    def __call__(
+        self, user_vectors: NDArray[np.float32], item_vectors: NDArray[np.float32]
+    ) -> float:
+        """Return the mean metric of a model that scores by dot products; vectors of all users."""
+        ranks = ranks_of_items(
+            user_vectors[self.users],
+            item_vectors,
+            self.pointer,
+            self.items,
+            self.gains,
+            self.seen_pointer,
+            self.seen_items,
+            self.candidates,
+        )
+        return float(np.nanmean(self.metric(ranks, self.gains, self.pointer)))
+
+
+def _codes_in(train: Ratings, other: Ratings) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Return users and items of each row of `other` as codes of `train`, −1 where unknown."""
+    if other.users == train.users and other.items == train.items:
+        return other.user_codes, other.item_codes
+    users = np.array([train.users.find(name) for name in other.users], dtype=np.int64)
+    items = np.array([train.items.find(name) for name in other.items], dtype=np.int64)
+    return users[other.user_codes], items[other.item_codes]
