@@ -83,32 +83,24 @@ class Checkpoint:
             history=History(**metadata["history"]),
         )
 
-    def save(
-        self,
-        iteration: int,
-        arrays: Mapping[str, NDArray[Any]],
-        best_arrays: Mapping[str, NDArray[Any]],
-        best_value: float,
-        since_best: int,
-        history: History,
-    ) -> None:
-        """Save the state, unless that was done a moment ago.
+    def save(self, state: Saved, *, last: bool) -> None:
+        """Save the state, unless that was done a moment ago and it is not the last one.
 
         A state that cannot be written (a full disk) is reported and does not end the training;
         the last state that was written stays whole.
         """
-        if time.monotonic() - self._last_save < self.every_seconds:
+        if not last and time.monotonic() - self._last_save < self.every_seconds:
             return
         metadata = {
             "run": self.run,
-            "iteration": iteration,
-            "best_value": None if best_value == -float("inf") else best_value,
-            "since_best": since_best,
-            "history": asdict(history),
+            "iteration": state.iteration,
+            "best_value": None if state.best_value == -float("inf") else state.best_value,
+            "since_best": state.since_best,
+            "history": asdict(state.history),
         }
-        best = {_BEST + name: array for name, array in best_arrays.items()}
+        best = {_BEST + name: array for name, array in state.best_arrays.items()}
         try:
-            write_container(self.path, {**arrays, **best}, metadata, format_=_FORMAT)
+            write_container(self.path, {**state.arrays, **best}, metadata, format_=_FORMAT)
         except OSError as error:
             say(f"checkpoint not written to {self.path}: {error}; training goes on")
         self._last_save = time.monotonic()

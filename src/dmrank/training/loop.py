@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.progress import bar, say
-from dmrank.training.checkpoints import Checkpoint
+from dmrank.training.checkpoints import Checkpoint, Saved
 from dmrank.training.history import History
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -126,7 +126,15 @@ def train(
                     best.offer(value, parameters)
                 if checkpoint is not None:
                     checkpoint.save(
-                        first, {**parameters, **state}, best.arrays, best.value, best.since, history
+                        Saved(
+                            first,
+                            {**parameters, **state},
+                            best.arrays,
+                            best.value,
+                            best.since,
+                            history,
+                        ),
+                        last=first >= schedule.iterations or best.since >= schedule.patience,
                     )
                 speed = pairs_per_iteration * count / max(seconds, 1e-9)
                 progress.update(first, note=_note(objective, value, speed))
