@@ -1,0 +1,279 @@
+"""What every model promises."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dmrank
+from dmrank import (
+    DMR,
+    ConfigError,
+    DataError,
+    Model,
+    NotFittedError,
+    Ratings,
+    UnknownAspectError,
+    UnknownItemError,
+    UnknownUserError,
+)
+
+#: Every model, with parameters that make it quick on small data.
+MODELS = {
+    "dmr": lambda **more: DMR(
+        **{
+            "iterations": 800,
+            "evaluate_every": 200,
+            "batch_size": 256,
+            "factors": 4,
+            "learning_rate": 0.3,
+            **more,
+        }
+    ),
+}
+
+
+@pytest.fixture(params=MODELS, ids=str)
+def make(request):
+    return MODELS[request.param]
+
+
+def checkerboard(size: int = 12, seed: int = 0) -> Ratings:
+    """Even users rate even items, odd users odd items; the diagonal is left to be recommended."""
+    pairs = [(u, i) for u in range(size) for i in range(size) if (u + i) % 2 == 0 and u != i]
+    values = np.full((len(pairs), 2), 4.0) + np.random.default_rng(seed).integers(
+        -1, 2, (len(pairs), 2)
+    )
+    return Ratings.from_arrays(
+        [f"u{u:02}" for u, _ in pairs],
+        [f"i{i:02}" for _, i in pairs],
+        values,
+        aspects=["overall", "service"],
+        scale=(1, 5),
+    )
+
+
+def two_tastes(users: int = 60, items: int = 20, seed: int = 3) -> Ratings:
+    """Items are good on one aspect and bad on the other; everybody agrees."""
+    rng = np.random.default_rng(seed)
+    quality = np.linspace(1, 5, items)
+    rows = [(u, i) for u in range(users) for i in rng.choice(items, 12, replace=False)]
+    values = [[quality[i], quality[items - 1 - i]] for _, i in rows]
+    return Ratings.from_arrays(
+        [f"u{u:02}" for u, _ in rows],
+        [f"i{i:02}" for _, i in rows],
+        np.rint(values),
+        aspects=["service", "value"],
+        scale=(1, 5),
+    )
+
+
+@pytest.fixture(scope="module")
+def board() -> Ratings:
+    return checkerboard()
+
+
+@pytest.fixture
+def model(make, board: Ratings) -> Model:
+    return make(seed=1).fit(board)
+
+
+def test_the_missing_square_of_a_checkerboard_is_recommended(model: Model) -> None:
+    users = [f"u{u:02}" for u in range(12)]
+    best = model.recommend(users, n=1)
+    assert best["user"].to_list() == users
+    assert best["item"].to_list() == [f"i{u:02}" for u in range(12)]
+
+
+def test_ranking_by_another_aspect_gives_another_correct_order(make) -> None:
+    ratings = two_tastes()
+    model = make(seed=2, **({"rated_share": 1.0} if "rated_share" in make().get_params() else {}))
+    model.fit(ratings)
+    users = list(ratings.users)
+    by_service = model.recommend(users, n=20, by="service", exclude_seen=False)
+    by_value = model.recommend(users, n=20, by="value", exclude_seen=False)
+    assert _mean_place(by_service, "i19") + 8 < _mean_place(by_service, "i00")
+    assert _mean_place(by_value, "i00") + 8 < _mean_place(by_value, "i19")
+
+
+def _mean_place(table, item: str) -> float:
+    return float(table.filter(table["item"] == item)["rank"].mean())
+
+
+def test_what_was_seen_is_left_out_unless_asked_for(model: Model, board: Ratings) -> None:
+    everything = model.recommend("u03", n=99)
+    seen = {board.items[code] for code in board.of_user("u03").codes}
+    assert set(everything["item"]) == set(board.items) - seen
+    assert set(model.recommend("u03", n=99, exclude_seen=False)["item"]) == set(board.items)
+
+
+def test_ranks_start_at_1_and_scores_descend(model: Model) -> None:
+    table = model.recommend(["u03", "u05"], n=4)
+    assert table["rank"].to_list() == [1, 2, 3, 4] * 2
+    scores = table.filter(table["user"] == "u05")["score"].to_list()
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_predictions_are_ratings_on_the_scale(model: Model, board: Ratings) -> None:
+    predictions = model.predict(board.users[0], list(board.items))
+    assert predictions.shape == (12, 2)
+    assert predictions.dtype == np.float32
+    assert predictions.min() >= 1
+    assert predictions.max() <= 5
+
+
+def test_a_saved_model_predicts_the_same(model: Model, board: Ratings, tmp_path: Path) -> None:
+    path = model.save(tmp_path / "board.dmrank")
+    again = dmrank.load(path)
+    assert type(again) is type(model)
+    assert again.config == model.config
+    items = list(board.items)
+    np.testing.assert_array_equal(again.predict("u03", items), model.predict("u03", items))
+    assert again.recommend("u03").equals(model.recommend("u03"))
+    assert [path.name for path in tmp_path.iterdir()] == ["board.dmrank"]
+
+
+def test_same_seed_same_bits_whatever_the_threads(make, board: Ratings) -> None:
+    one, two, three = (
+        make(seed=7, threads=threads).fit(board).predict("u03", list(board.items), raw=True)
+        for threads in (1, 2, 5)
+    )
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(one, three)
+
+
+def test_another_seed_is_another_run(make, board: Ratings) -> None:
+    one, two = (
+        make(seed=seed).fit(board).predict("u03", list(board.items), raw=True) for seed in (1, 2)
+    )
+    assert (one != two).any()
+
+
+def test_ids_are_preserved(make) -> None:
+    names = {"u00": "Zoë 🏨", "u01": "007", "i00": "a,b\n", "i01": " "}
+    table = checkerboard().to_polars()
+    odd = Ratings.from_arrays(
+        [names.get(name, name) for name in table["user"]],
+        [names.get(name, name) for name in table["item"]],
+        table.select("overall", "service").to_numpy(),
+        aspects=["overall", "service"],
+    )
+    recommended = make(seed=1).fit(odd).recommend(["Zoë 🏨", "007"], n=1)
+    assert recommended["user"].to_list() == ["Zoë 🏨", "007"]
+    assert recommended["item"].to_list() == ["a,b\n", " "]
+
+
+def test_a_single_aspect_is_enough(make) -> None:
+    table = checkerboard().to_polars()
+    ratings = Ratings.from_arrays(
+        table["user"], table["item"], table.select("overall").to_numpy(), aspects=["overall"]
+    )
+    best = make(seed=1).fit(ratings).recommend("u04", n=1)
+    assert best["item"].to_list() == ["i04"]
+
+
+def test_implicit_feedback_is_enough(make) -> None:
+    table = checkerboard().to_polars().select("user", "item")
+    ratings = dmrank.read_ratings(table, aspects=[], verbose=False)
+    best = make(seed=1).fit(ratings).recommend("u04", n=1)
+    assert best["item"].to_list() == ["i04"]
+
+
+def test_missing_aspects_are_allowed(make) -> None:
+    board = checkerboard()
+    values = board.values.copy()
+    values[::3, 1] = np.nan
+    values[: board.user_pointer[1]] = np.nan  # the first user has no rating at all
+    table = board.to_polars()
+    ratings = Ratings.from_arrays(
+        table["user"], table["item"], values, aspects=board.aspects, scale=(1, 5)
+    )
+    predictions = make(seed=1).fit(ratings).predict(list(ratings.users), "i03")
+    assert np.isfinite(predictions).all()
+
+
+def test_all_ratings_equal_is_no_reason_to_fail(make) -> None:
+    table = checkerboard().to_polars()
+    ratings = Ratings.from_arrays(
+        table["user"], table["item"], np.full((len(table), 2), 4.0), aspects=["a", "b"]
+    )
+    predictions = make(seed=1).fit(ratings).predict("u03", list(ratings.items))
+    assert np.isfinite(predictions).all()
+
+
+def test_early_stopping_looks_at_validation(make, hotels: Ratings) -> None:
+    split = hotels.split(seed=1)
+    model = make(seed=1).fit(split.train, validation=split.validation)
+    assert len(model.history.validation) == len(model.history.iterations)
+    assert all(0 <= value <= 1 for value in model.history.validation)
+
+
+def test_asking_before_fitting_is_a_typed_error(make) -> None:
+    with pytest.raises(NotFittedError, match="call fit"):
+        make().recommend("u00")
+
+
+def test_unknown_names_are_typed_errors(model: Model) -> None:
+    with pytest.raises(UnknownUserError, match="did you mean"):
+        model.recommend("u0")
+    with pytest.raises(UnknownItemError, match="item 'x'"):
+        model.predict("u00", "x")
+    with pytest.raises(UnknownAspectError, match="did you mean 'service'"):
+        model.recommend("u00", by="servise")
+
+
+@pytest.mark.parametrize(
+    ("by", "reason"),
+    [
+        ({}, "no aspect has a weight"),
+        ({"service": 0}, "no aspect has a weight"),
+        ({"service": -1}, "from 0 on"),
+        ({"service": float("nan")}, "from 0 on"),
+    ],
+)
+def test_impossible_mixes_are_refused(model: Model, by, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        model.recommend("u00", by=by)
+
+
+def test_lists_need_a_length_and_pairs_a_partner(model: Model) -> None:
+    with pytest.raises(ConfigError, match="at least one item"):
+        model.recommend("u00", n=0)
+    with pytest.raises(DataError, match="do not make pairs"):
+        model.predict(["u00", "u01"], ["i00", "i01", "i02"])
+
+
+def test_too_little_to_learn_from_is_refused(make) -> None:
+    def ratings(users, items, value=3.0) -> Ratings:
+        return Ratings.from_arrays(users, items, [[value]] * len(users), aspects=["r"])
+
+    with pytest.raises(DataError, match="at least two of each"):
+        make().fit(ratings(["a", "a"], ["x", "y"]))
+    with pytest.raises(DataError, match="at least two of each"):
+        make().fit(ratings(["a", "b"], ["x", "x"]))
+    with pytest.raises(DataError, match="every rating is missing"):
+        make().fit(ratings(["a", "b"], ["x", "y"], float("nan")))
+    with pytest.raises(DataError, match="read_ratings"):
+        make().fit([[1, 2, 3]])
+
+
+def test_validation_of_other_aspects_or_items_is_refused(make, board: Ratings) -> None:
+    def other(aspects, item="i00") -> Ratings:
+        return Ratings.from_arrays(["u00"], [item], [[3] * len(aspects)], aspects=aspects)
+
+    with pytest.raises(DataError, match="'rooms', which training lacks"):
+        make().fit(board, validation=other(["overall", "rooms"]))
+    with pytest.raises(DataError, match="lacks the aspect 'overall'"):
+        make().fit(board, validation=other(["service"]))
+    with pytest.raises(DataError, match="that training knows"):
+        make().fit(board, validation=other(["overall"], item="x"))
+
+
+def test_parameters_work_as_in_scikit_learn(make) -> None:
+    model = make(seed=5)
+    assert model.get_params()["seed"] == 5
+    assert model.clone().get_params() == model.get_params()
+    assert model.set_params(seed=6).config.seed == 6
+    assert "seed=6" in repr(model)
+    with pytest.raises(ConfigError, match="there is no parameter 'sed'; did you mean 'seed'"):
+        make(sed=1)
