@@ -147,3 +147,22 @@ def draw_correlation(
             text = "–" if np.isnan(value) else f"{value:.2f}".replace("0.", ".")
             colour = "white" if abs(value) > 0.5 else "black"
             axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)
+
+
+def draw_recovery(
+    found: NDArray[np.float64], plain: NDArray[np.float64], aspects: Sequence[str]
+) -> Figure:
+    """Draw how often the planted order of two items was found, beside plain item means."""
+    with figure(6.5, 1.4 + 0.36 * len(aspects)) as drawn:
+        axes = drawn.subplots()
+        places = np.arange(len(aspects))
+        axes.hlines(places, plain, found, color="0.75", linewidth=2, zorder=1)
+        axes.scatter(plain, places, color=COLOURS[-1], label="item means", zorder=2)
+        axes.scatter(found, places, color=COLOURS[0], label="DMR", zorder=2)
+        axes.set_yticks(places, aspects)
+        axes.invert_yaxis()
+        axes.set(xlim=(0.5, 1), title="Planted order of two items found")
+        axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        axes.grid(axis="x", alpha=0.25)
+        axes.legend(frameon=False, loc="lower right")
+    return drawn

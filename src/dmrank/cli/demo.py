@@ -1,22 +1,103 @@
-"""`dmrank demo`: what dmrank does, on synthetic hotels."""
+"""`dmrank demo`: what dmrank does, on synthetic hotels whose truth is known."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from dmrank.cli.output import console
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from dmrank.cli.output import console, make_table, print_table
 from dmrank.cli.stats import draw, print_statistics
+from dmrank.models import DMR
+from dmrank.plots import draw_recovery, save
+from dmrank.ratings import Ratings
 from dmrank.statistics import describe
-from dmrank.synthetic import make_hotels
+from dmrank.synthetic import Synthetic, make_hotels
+
+_PAIRS = 20_000
 
 
 def run(out: Path, seed: int) -> None:
-    """Make hotels and guests, describe their ratings, and draw them."""
+    """Make hotels and guests, describe their ratings, learn from them, and compare with truth."""
     screen = console()
     screen.print("Guests rate hotels on eight aspects (synthetic, so that the truth is known).")
-    ratings = make_hotels(seed=seed).ratings
+    hotels = make_hotels(seed=seed)
+    ratings = hotels.ratings
     statistics = describe(ratings)
     print_statistics(statistics)
     ratings.write(out / "hotels.parquet")
     draw(ratings, statistics, out / "ratings.png")
-    screen.print(f"Wrote {out / 'hotels.parquet'} and {out / 'ratings.png'}.")
+
+    screen.print("Learning DMR from 70 % of the ratings …")
+    split = ratings.split(seed=seed)
+    model = DMR(iterations=3_000, evaluate_every=250, rated_share=0.5, seed=seed)
+    model.fit(split.train, validation=split.validation)
+    model.history.plot(out / "training.png")
+    model.save(out / "hotels.dmrank")
+    _show_recovery(screen, hotels, split.train, model, out, seed)
+    _show_lists(screen, ratings, model)
+    files = ", ".join(sorted(path.name for path in out.iterdir()))
+    screen.print(f"Wrote to {out}: {files}.")
+
+
+def _show_recovery(
+    screen: Console, hotels: Synthetic, train: Ratings, model: DMR, out: Path, seed: int
+) -> None:
+    """Compare the order of two hotels that a guest has not rated with the planted order."""
+    rng = np.random.default_rng(seed)
+    users = rng.integers(len(train.users), size=_PAIRS)
+    first, second = rng.integers(len(train.items), size=(2, _PAIRS))
+    truth = hotels.truth.mean(users, first) - hotels.truth.mean(users, second)
+    by_model = _score_difference(model, users, first, second)
+    means = _item_means(train)
+    by_item_mean = means[first] - means[second]
+    table = make_table("aspect", "DMR", "item means", title="Planted order of two hotels found")
+    found = _agreement(by_model, truth)
+    bar = _agreement(by_item_mean, truth)
+    for aspect, ours, plain in zip(train.aspects, found, bar, strict=True):
+        table.add_row(aspect, f"{ours:.1%}", f"{plain:.1%}")
+    screen.print(table)
+    save(draw_recovery(found, bar, train.aspects), out / "recovery.png")
+
+
+def _score_difference(
+    model: DMR,
+    users: NDArray[np.integer],
+    first: NDArray[np.integer],
+    second: NDArray[np.integer],
+) -> NDArray[np.float32]:
+    names = model.catalogue.users.names(users).to_list()
+    items = model.catalogue.items
+    return model.predict(names, items.names(first).to_list(), raw=True) - model.predict(
+        names, items.names(second).to_list(), raw=True
+    )
+
+
+def _item_means(train: Ratings) -> NDArray[np.float64]:
+    observed = ~np.isnan(train.values)
+    totals, counts = (
+        np.stack(
+            [
+                np.bincount(train.item_codes, column, minlength=len(train.items))
+                for column in table.T
+            ],
+            axis=1,
+        )
+        for table in (np.where(observed, train.values, 0), observed.astype(np.float64))
+    )
+    level = np.nanmean(train.values, axis=0)
+    return (totals + 5 * level) / (counts + 5)
+
+
+def _agreement(predicted: NDArray[np.floating], truth: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return, per aspect, the share of pairs in the true order."""
+    return np.mean(np.sign(predicted) == np.sign(truth), axis=0)
+
+
+def _show_lists(screen: Console, ratings: Ratings, model: DMR) -> None:
+    guest = ratings.users[12]
+    for by in ("service", "value"):
+        best = model.recommend(guest, n=3, by=by)
+        print_table(screen, best.select("rank", "item_name", "score"), f"{guest}, by {by}")

@@ -36,3 +36,11 @@ def make_table(*columns: str, title: str | None = None) -> Table:
     for position, column in enumerate(columns):
         table.add_column(column, justify="left" if position == 0 else "right", no_wrap=True)
     return table
+
+
+def print_table(screen: Console, rows: pl.DataFrame, title: str) -> None:
+    """Print a data frame; numbers with fractions get three digits."""
+    table = make_table(*rows.columns, title=title)
+    for row in rows.iter_rows():
+        table.add_row(*(f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row))
+    screen.print(table)

@@ -9,6 +9,7 @@ from dmrank.errors import DataError
 from dmrank.metrics import Metric
 from dmrank.ranking import lists_of, ranks_of_items
 from dmrank.ratings import Ratings
+from dmrank.split import canonical_order
 
 
 class Validator:
@@ -27,10 +28,19 @@ class Validator:
         The most users to look at.
     seed : int
         Which users are taken, if there are more.
+    also_seen : Ratings, optional
+        Further ratings whose items are no candidates for their user (validation, when testing),
+        with the id map of `train`.
     """
 
     def __init__(
-        self, train: Ratings, validation: Ratings, metric: Metric, most_users: int, seed: int
+        self,
+        train: Ratings,
+        validation: Ratings,
+        metric: Metric,
+        most_users: int,
+        seed: int,
+        also_seen: Ratings | None = None,
     ) -> None:
         for name in validation.aspects:
             if name not in train.aspects:
@@ -65,12 +75,21 @@ class Validator:
         self.users = chosen
         self.items, self.gains = items[mine][order], gains[mine][order]
         self.pointer = np.searchsorted(users[mine][order], np.append(chosen, len(train.users)))
-        self.seen_pointer, self.seen_items = lists_of(train.user_pointer, train.item_codes, chosen)
+        seen = (train.user_pointer, train.item_codes)
+        if also_seen is not None:
+            seen = _union(train, also_seen)
+        self.seen_pointer, self.seen_items = lists_of(*seen, chosen)
 
     def __call__(
         self, user_vectors: NDArray[np.float32], item_vectors: NDArray[np.float32]
     ) -> float:
         """Return the mean metric of a model that scores by dot products; vectors of all users."""
+        return float(np.nanmean(self.per_user(user_vectors, item_vectors)))
+
+    def per_user(
+        self, user_vectors: NDArray[np.float32], item_vectors: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Return the metric of each user in `self.users`."""
         ranks = ranks_of_items(
             user_vectors[self.users],
             item_vectors,
@@ -81,7 +100,16 @@ class Validator:
             self.seen_items,
             self.candidates,
         )
-        return float(np.nanmean(self.metric(ranks, self.gains, self.pointer)))
+        return self.metric(ranks, self.gains, self.pointer)
+
+
+def _union(one: Ratings, other: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the items that each user rated in one or the other."""
+    users = np.concatenate([one.user_codes, other.user_codes])
+    items = np.concatenate([one.item_codes, other.item_codes])
+    order = canonical_order(users, items, len(one.users))
+    pointer = np.searchsorted(users[order], np.arange(len(one.users) + 1))
+    return pointer.astype(np.int64), items[order]
 
 
 def _codes_in(train: Ratings, other: Ratings) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
