@@ -222,6 +222,6 @@ def test_indexing_in_batches_is_indexing_at_once(batches: list[list[str]]) -> No
         for batch in batches
     ]
     joined = np.concatenate([np.empty(0, dtype=np.int32), *codes])
-    found, final = indexer.finish(joined)
+    found, final_code = indexer.finish()
     assert list(found) == sorted(set(names), key=lambda name: name.encode())
-    assert [found[code] for code in final] == names
+    assert [found[code] for code in final_code[joined]] == names

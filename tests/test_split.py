@@ -24,18 +24,19 @@ def test_grouping_is_a_stable_sort(values) -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), max_size=30))
 def test_order_is_by_user_and_item_and_keeps_the_latest(rows) -> None:
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    order = canonical_order(table[:, 0], table[:, 1], 4, table[:, 2])
+    order, pointer = canonical_order(table[:, 0], table[:, 1], 4, table[:, 2])
     latest = {}
     for row, (user, item, time) in enumerate(rows):
         if (user, item) not in latest or time >= rows[latest[user, item]][2]:
             latest[user, item] = row
     assert order.tolist() == [latest[pair] for pair in sorted(latest)]
+    assert np.diff(pointer).tolist() == [sum(u == user for u, _ in latest) for user in range(4)]
 
 
 def test_users_with_many_ratings_are_sorted_too() -> None:
     rng = np.random.default_rng(0)
     users, items = rng.integers(0, 3, 1_000), rng.integers(0, 100, 1_000)
-    order = canonical_order(users, items, 3)
+    order, _ = canonical_order(users, items, 3)
     expected = {
         (user, item): row for row, (user, item) in enumerate(zip(users, items, strict=True))
     }

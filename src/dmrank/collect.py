@@ -253,30 +253,30 @@ class _Collector:
 
     def finish(self, aspects: tuple[str, ...]) -> Rows:
         """Give the ids their final codes and join the batches."""
-        user_ids, users = self.user_index.finish(_join(self.users, np.int32))
-        preliminary = _join(self.items, np.int32)
-        item_ids, items = self.item_index.finish(preliminary)
+        user_ids, final_user = self.user_index.finish()
+        item_ids, final_item = self.item_index.finish()
         return Rows(
-            users=users,
-            items=items,
+            users=_replace(_join(self.users, np.int32), final_user),
+            items=_replace(_join(self.items, np.int32), final_item),
             user_ids=user_ids,
             item_ids=item_ids,
             aspects=aspects,
             values=self.values,
             timestamps=_join(self.times, np.int64) if self.times else None,
-            item_names=self._item_names(len(item_ids), preliminary, items) if self.names else None,
+            item_names=self._item_names(final_item) if self.names else None,
         )
 
-    def _item_names(
-        self, size: int, preliminary: NDArray[np.int32], final: NDArray[np.int32]
-    ) -> pl.Series:
+    def _item_names(self, final_item: NDArray[np.int32]) -> pl.Series:
         """Return a name per item; of several names for one item the last counts."""
         found = pl.concat(self.names).unique("code", keep="last")
-        final_code = np.zeros(size, dtype=np.int32)
-        final_code[preliminary] = final
-        names = np.full(size, "", dtype=object)
-        names[final_code[found["code"].to_numpy()]] = found["name"].to_numpy()
+        names = np.full(len(final_item), "", dtype=object)
+        names[final_item[found["code"].to_numpy()]] = found["name"].to_numpy()
         return pl.Series("item_name", names, dtype=pl.String)
+
+
+def _replace(codes: NDArray[np.int32], by: NDArray[np.int32]) -> NDArray[np.int32]:
+    # In place: fresh memory for another array of this length costs more than the look-up.
+    return np.take(by, codes, out=codes, mode="clip")
 
 
 def _parse_dates(text: pl.Series) -> pl.Series:

@@ -26,8 +26,8 @@ class Indexer:
     >>> indexer = Indexer("user")
     >>> batches = [pl.Series(["bob", "ann"]), pl.Series(["bob", "cid"])]
     >>> codes = np.concatenate([indexer.add(batch) for batch in batches])
-    >>> ids, final_codes = indexer.finish(codes)
-    >>> list(ids), final_codes.tolist()
+    >>> ids, final_code = indexer.finish()
+    >>> list(ids), final_code[codes].tolist()
     (['ann', 'bob', 'cid'], [1, 0, 1, 2])
     """
 
@@ -50,13 +50,13 @@ class Indexer:
         self._count = count
         return codes
 
-    def finish(self, codes: NDArray[np.int32]) -> tuple[Ids, NDArray[np.int32]]:
-        """Return the ids, and the final codes of preliminary ones."""
+    def finish(self) -> tuple[Ids, NDArray[np.int32]]:
+        """Return the ids, and the final code of each preliminary one."""
         names = pl.concat(self._names) if self._names else pl.Series(dtype=pl.String)
         order = names.arg_sort().to_numpy()
         final_code = np.empty(len(order), dtype=np.int32)
         final_code[order] = np.arange(len(order), dtype=np.int32)
-        return Ids(names, kind=self._kind), final_code[codes]
+        return Ids(names, kind=self._kind), final_code
 
     def _reserve(self, size: int) -> None:
         """Keep the hash table at most half full even if every new row has a new id."""

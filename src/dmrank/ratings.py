@@ -140,9 +140,7 @@ class Ratings:
 
         `values` may be a list of consecutive blocks of rows, which is emptied.
         """
-        order = rows_of.canonical_order(user_codes, item_codes, len(users), timestamps)
-        pointer = np.zeros(len(users) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(user_codes[order], minlength=len(users)), out=pointer[1:])
+        order, pointer = rows_of.canonical_order(user_codes, item_codes, len(users), timestamps)
         blocks = values if isinstance(values, list) else [values]
         scale = scale if isinstance(scale, np.ndarray) else make_scale(scale, blocks, aspects)
         return cls(
@@ -271,10 +269,8 @@ class Ratings:
 
     def k_core(self, k: int) -> Ratings:
         """Keep the users and items with at least k ratings each, iterated to a fixed point."""
-        rows = rows_of.k_core_rows(
-            self.user_codes, self.item_codes, len(self.users), len(self.items), k
-        )
-        return (self if len(rows) == len(self) else self.select(rows)).compact()
+        keep = rows_of.k_core(self.user_codes, self.item_codes, len(self.users), len(self.items), k)
+        return (self if keep.all() else self.select(np.flatnonzero(keep))).compact()
 
     def split(
         self,
@@ -394,17 +390,14 @@ def _reorder_rows(
     """Return rows `order` of the blocks one after the other, letting go of each block when done."""
     if len(blocks) == 1:
         return np.take(blocks.pop(), order, axis=0)
-    place = np.full(sum(map(len, blocks)), -1, dtype=np.int64)
-    place[order] = np.arange(len(order))
+    place = np.full(sum(map(len, blocks)), -1, dtype=order.dtype)
+    place[order] = np.arange(len(order), dtype=order.dtype)
     ordered = np.empty((len(order), blocks[0].shape[1]), dtype=np.float32)
     end = len(place)
     while blocks:
         block = blocks.pop()
-        target = place[end - len(block) : end]
+        rows_of.scatter_rows(block, place[end - len(block) : end], ordered)
         end -= len(block)
-        if (target < 0).any():
-            block, target = block[target >= 0], target[target >= 0]
-        ordered[target] = block
     return ordered
 
 

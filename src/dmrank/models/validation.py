@@ -107,9 +107,8 @@ def _union(one: Ratings, other: Ratings) -> tuple[NDArray[np.int64], NDArray[np.
     """Return the items that each user rated in one or the other."""
     users = np.concatenate([one.user_codes, other.user_codes])
     items = np.concatenate([one.item_codes, other.item_codes])
-    order = canonical_order(users, items, len(one.users))
-    pointer = np.searchsorted(users[order], np.arange(len(one.users) + 1))
-    return pointer.astype(np.int64), items[order]
+    order, pointer = canonical_order(users, items, len(one.users))
+    return pointer, items[order]
 
 
 def _codes_in(train: Ratings, other: Ratings) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
