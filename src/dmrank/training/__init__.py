@@ -1,0 +1,1 @@
+"""Training: sampled pairs, AdaGrad, and the loop around them."""

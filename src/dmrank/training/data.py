@@ -1,0 +1,131 @@
+"""What training reads and what it changes: plain arrays, nothing hidden."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from dmrank.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Float32s = NDArray[np.float32]
+
+Missing = Literal["zero", "marginalize"]
+
+
+class TrainingData(NamedTuple):
+    """Rating vectors sorted by user and item, as `training_data` makes it.
+
+    Attributes
+    ----------
+    user_ptr
+        Rows of user u are ``user_ptr[u]`` to ``user_ptr[u + 1]`` (int64).
+    items
+        Item code of each row, ascending within a user (int32).
+    values
+        Ratings on the scale 1–5, one column per aspect, NaN where missing (float32).
+    row_users
+        User code of each row (int32).
+    item_counts
+        Number of rows of each item (int32); its length is the number of items.
+    complete
+        Whether no value is missing.
+    """
+
+    user_ptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    values: Float32s
+    row_users: NDArray[np.int32]
+    item_counts: NDArray[np.int32]
+    complete: bool
+
+
+def training_data(
+    user_ptr: NDArray[np.int64],
+    items: NDArray[np.int32],
+    values: Float32s,
+    n_items: int,
+    missing: Missing = "marginalize",
+) -> TrainingData:
+    """Check the arrays of a training set and add what can be derived from them.
+
+    Parameters
+    ----------
+    user_ptr, items, values
+        See `TrainingData`.
+    n_items
+        Number of items, rated or not.
+    missing
+        ``"marginalize"`` leaves a missing aspect out of a pair, ``"zero"`` counts it as rated 0.
+
+    Examples
+    --------
+    >>> values = np.array([[5, 4], [1, np.nan], [3, 3]], dtype=np.float32)
+    >>> data = training_data(np.array([0, 2, 3]), np.array([0, 2, 1]), values, n_items=3)
+    >>> data.row_users.tolist(), data.item_counts.tolist(), data.complete
+    ([0, 0, 1], [1, 1, 1], False)
+    """
+    rows = len(items)
+    if n_items < 2 or rows == 0:
+        raise DataError(f"{rows} ratings of {n_items} items: pairs need a rating and two items")
+    values = np.ascontiguousarray(values, dtype=np.float32)
+    if missing == "zero":
+        values = np.nan_to_num(values, nan=0.0)
+    n_users = len(user_ptr) - 1
+    return TrainingData(
+        user_ptr=np.ascontiguousarray(user_ptr, dtype=np.int64),
+        items=np.ascontiguousarray(items, dtype=np.int32),
+        values=values,
+        row_users=np.repeat(np.arange(n_users, dtype=np.int32), np.diff(user_ptr)),
+        item_counts=np.bincount(items, minlength=n_items).astype(np.int32),
+        complete=not bool(np.isnan(values).any()),
+    )
+
+
+class Parameters(NamedTuple):
+    """What is learned, all float32, rows padded with zeros to whole quads.
+
+    Padding stays 0 in every update. Matrices L and Σ are packed (see `directional.kernels`).
+
+    Attributes
+    ----------
+    users, items, aspects
+        The factors U, V and W, one row per user, item and aspect.
+    offsets
+        Item offsets b, one column per aspect; no rows if the model has none.
+    user_roots, item_roots
+        L with Σ = L Lᵀ: a row per user and item (``personalized``), one row and none
+        (``shared``), or no rows (``identity``).
+    user_covariances, item_covariances
+        Σ, kept beside L so that the factor step never rebuilds it.
+    """
+
+    users: Float32s
+    items: Float32s
+    aspects: Float32s
+    offsets: Float32s
+    user_roots: Float32s
+    item_roots: Float32s
+    user_covariances: Float32s
+    item_covariances: Float32s
+
+
+class Accumulators(NamedTuple):
+    """AdaGrad's sums of squared gradients, shaped like the `Parameters` of the same name."""
+
+    users: Float32s
+    items: Float32s
+    aspects: Float32s
+    offsets: Float32s
+    user_roots: Float32s
+    item_roots: Float32s
+
+
+def empty_accumulators(parameters: Parameters) -> Accumulators:
+    """Return the sums of squared gradients before the first iteration: zeros."""
+    return Accumulators(
+        *(np.zeros_like(getattr(parameters, name)) for name in Accumulators._fields)
+    )
