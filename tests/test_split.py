@@ -91,7 +91,7 @@ def test_a_split_partitions_the_rows(ratings: Ratings, by) -> None:
 
 def test_random_split_has_the_shares_and_follows_the_seed(hotels: Ratings) -> None:
     split = hotels.split(seed=1)
-    assert [len(split.train), len(split.validation), len(split.test)] == [28_000, 6_000, 6_000]
+    assert [len(split.train), len(split.validation), len(split.test)] == [42_000, 9_000, 9_000]
     assert split.train == hotels.split(seed=1).train
     assert split.train != hotels.split(seed=2).train
 

@@ -193,7 +193,10 @@ def make_hotels(seed: int = 0) -> Synthetic:
     return make_ratings(
         users=2_000,
         items=300,
-        ratings=40_000,
+        ratings=60_000,
+        factors=4,
+        signal=1.0,
+        noise=0.7,
         missing=[0, 0.3, 0.1, 0.1, 0.15, 0.1, 0.2, 0.6],
         least_per_user=5,
         seed=seed,

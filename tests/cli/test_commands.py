@@ -67,7 +67,7 @@ def test_stats_as_a_table(file: Path) -> None:
 def test_stats_as_json_and_csv(file: Path) -> None:
     statistics = json.loads(_run("stats", file, "--format", "json").stdout)
     assert statistics["users"] == 2_000
-    assert statistics["ratings"] == 40_000
+    assert statistics["ratings"] == 60_000
     table = pl.read_csv(_run("stats", file, "--format", "csv").stdout.encode())
     assert table["aspect"].to_list()[0] == "overall"
     assert table.height == 8
@@ -106,8 +106,8 @@ def test_prepare_splits(file: Path, tmp_path: Path) -> None:
     result = _run("prepare", file, "--split", "--out", tmp_path / "parts", "--seed", 4)
     assert result.returncode == 0, result.stderr
     split = read_split(tmp_path / "parts")
-    assert len(split.train) == 28_000
-    assert len(split.test) == 6_000
+    assert len(split.train) == 42_000
+    assert len(split.test) == 9_000
     assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == [
         "test.parquet", "train.parquet", "validation.parquet",
     ]  # fmt: skip
@@ -144,5 +144,5 @@ def test_demo_shows_statistics_and_writes_its_files(tmp_path: Path) -> None:
     result = _run("demo", "--out", tmp_path / "demo")
     assert result.returncode == 0, result.stderr
     assert time.perf_counter() - started < 60
-    assert "40,000" in result.stdout
+    assert "60,000" in result.stdout
     assert {"hotels.parquet", "ratings.png"} <= {f.name for f in (tmp_path / "demo").iterdir()}

@@ -102,7 +102,7 @@ def test_calibrated_predictions_beat_the_mean_rating() -> None:
 
 def test_learned_correlations_follow_the_planted_ones() -> None:
     synthetic = make_ratings(
-        300, 100, 20_000, taste=0.0, concentration=14, aspects=["overall", "a", "b", "c"], seed=6
+        300, 300, 60_000, taste=0.0, concentration=14, aspects=["overall", "a", "b", "c"], seed=6
     )
     model = DMR(iterations=3_000, rated_share=1.0, prior_strength=6).fit(synthetic.ratings)
     truth = synthetic.truth
@@ -218,3 +218,18 @@ def test_a_loaded_model_can_be_asked_from_many_threads(hotels: Ratings, tmp_path
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda user: model.recommend(user, n=5), users))
     assert all(one.equals(other) for one, other in zip(expected, found, strict=True))
+
+
+# Recorded from the first release: DMR.paper() may become faster, not different.
+GOLDEN_SCORES = [[0.39157847, 0.28064007, 0.23414484], [0.0, 0.0, 0.0]]
+GOLDEN_OBJECTIVES = [-13.962369123, -13.177270446]
+GOLDEN_CORRELATION = 0.19858916
+
+
+def test_the_paper_gives_the_same_result_for_ever() -> None:
+    ratings = make_ratings(60, 30, 900, missing=0.2, factors=3, seed=9).ratings
+    model = DMR.paper(iterations=200, evaluate_every=100, batch_size=500, seed=3).fit(ratings)
+    scores = model.predict(["u000000", "u000031"], ["h000004", "h000017"], raw=True)
+    np.testing.assert_allclose(scores[:, :3], GOLDEN_SCORES, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(model.history.objective, GOLDEN_OBJECTIVES, rtol=1e-5)
+    assert model.correlation("u000000", "h000004")[0, 1] == pytest.approx(GOLDEN_CORRELATION, 1e-4)

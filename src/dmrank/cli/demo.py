@@ -30,10 +30,12 @@ def run(out: Path, seed: int) -> None:
     ratings.write(out / "hotels.parquet")
     draw(ratings, statistics, out / "ratings.png")
 
-    screen.print("Learning DMR from 70 % of the ratings …")
+    screen.print(
+        "Learning from 70 % of the ratings (the first time compiles for most of a minute) …"
+    )
     split = ratings.split(seed=seed)
-    model = DMR(iterations=3_000, evaluate_every=250, rated_share=0.5, seed=seed)
-    model.fit(split.train, validation=split.validation)
+    model = DMR(factors=4, iterations=2_500, evaluate_every=250, rated_share=1.0, seed=seed)
+    model.fit(split.train)
     model.history.plot(out / "training.png")
     model.save(out / "hotels.dmrank")
     _show_recovery(screen, hotels, split.train, model, out, seed)

@@ -93,6 +93,33 @@ def calibrate(
     )
 
 
+def covariance_factor(
+    residuals: NDArray[np.floating[Any]], covariances: NDArray[np.floating[Any]]
+) -> NDArray[np.float32]:
+    """Return the factor c for which residuals have the covariance c Σ: the mean of eᵀΣ⁻¹e / K.
+
+    Parameters
+    ----------
+    residuals : float array, n × K
+        Rating minus calibrated prediction, NaN where the aspect is missing.
+    covariances : float array, n × K × K
+        Σ_ui of each rating.
+
+    Examples
+    --------
+    >>> covariance_factor(np.array([[2.0, np.nan], [-2.0, 2.0]]), np.stack([np.eye(2)] * 2))
+    array([4.], dtype=float32)
+    """
+    kept = ~np.isnan(residuals)
+    both = kept[:, :, None] & kept[:, None, :]
+    # Marginalising a missing aspect is the identity in its row and column (design section 2).
+    padded = np.where(both, covariances, np.eye(kept.shape[1]))
+    e = np.where(kept, residuals, 0.0)
+    distance = (e * np.linalg.solve(padded, e[:, :, None])[:, :, 0]).sum(axis=1)
+    aspects = kept.sum(axis=1)
+    return np.array([distance.sum() / max(aspects.sum(), 1)], dtype=np.float32)
+
+
 def _within_user_slope(
     users: NDArray[np.integer],
     x: NDArray[np.float64],

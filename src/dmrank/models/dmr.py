@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from dmrank.directional.scales import from_training_scale, to_training_scale
 from dmrank.errors import ConfigError
 from dmrank.metrics import parse_metric
 from dmrank.models.base import Model, Vectors
-from dmrank.models.calibration import Calibration, calibrate
+from dmrank.models.calibration import Calibration, calibrate, covariance_factor
 from dmrank.models.config import Count, NotNegative, Positive, Share, TrainingConfig
 from dmrank.models.validation import Validator
 from dmrank.ratings import Ratings
@@ -34,6 +35,8 @@ from dmrank.training.settings import Covariance, CovariancePrior, StepSettings
 from dmrank.training.steps import run_iterations
 
 _CHUNK = 1 << 16
+#: So many training ratings are enough for one number.
+_CALIBRATION_ROWS = 20_000
 
 
 class DMRConfig(TrainingConfig):
@@ -239,7 +242,12 @@ class DMR(Model):
     def _calibrate(self, ratings: Ratings, values: NDArray[np.float32]) -> Calibration:
         users, items = ratings.user_codes, ratings.item_codes
         scores = self._raw_scores(users, items)
-        return calibrate(users, scores, values, len(ratings.users))
+        calibration = calibrate(users, scores, values, len(ratings.users))
+        rng = np.random.default_rng(self.config.seed)
+        rows = rng.permutation(len(ratings))[:_CALIBRATION_ROWS]
+        residuals = values[rows] - calibration(users[rows], scores[rows])
+        factor = covariance_factor(residuals, self._covariances(users[rows], items[rows]))
+        return replace(calibration, covariance_factor=factor)
 
     def _raw_scores(
         self, users: NDArray[np.integer], items: NDArray[np.integer]
@@ -281,23 +289,27 @@ class DMR(Model):
 
         It is that of Σ_ui = λ Σ_u + (1−λ) Σ_i.
         """
-        covariance = self._covariance(
-            self.catalogue.users.code(user), self.catalogue.items.code(item)
-        )
+        users, items = self.catalogue.users, self.catalogue.items
+        covariance = self._covariances(np.array([users.code(user)]), np.array([items.code(item)]))[
+            0
+        ]
         deviation = np.sqrt(np.diagonal(covariance))
         return covariance / np.outer(deviation, deviation)
 
-    def _covariance(self, user: int, item: int) -> NDArray[np.float64]:
-        arrays, size = self._arrays, len(self.catalogue.aspects)
+    def _covariances(
+        self, users: NDArray[np.integer], items: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """Return Σ_ui = λ Σ_u + (1−λ) Σ_i of (user, item) pairs, not calibrated."""
+        arrays, size = self._arrays, len(self._arrays["aspects"])
         kind, weight = self.config.covariance, self.config.user_weight
         if kind == "identity":
-            return np.eye(size)
+            return np.tile(np.eye(size), (len(users), 1, 1))
         by_user = arrays["user_covariances"]
         if kind == "shared":
-            return unpack(by_user, size)[0].astype(np.float64)
-        of_user = unpack(by_user[user : user + 1], size)[0]
-        of_item = unpack(arrays["item_covariances"][item : item + 1], size)[0]
-        return (weight * of_user + (1 - weight) * of_item).astype(np.float64)
+            return np.tile(unpack(by_user, size).astype(np.float64), (len(users), 1, 1))
+        of_user = unpack(by_user[users], size).astype(np.float64)
+        of_item = unpack(arrays["item_covariances"][items], size).astype(np.float64)
+        return weight * of_user + (1 - weight) * of_item
 
 
 def item_means(data: TrainingData, pseudo_ratings: float = 5.0) -> NDArray[np.float32]:

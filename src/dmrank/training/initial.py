@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,7 +72,7 @@ def initial_parameters(
     )
 
 
-def pack(matrix: NDArray[np.float64]) -> NDArray[np.float32]:
+def pack(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """Return the lower triangle, row by row, padded to whole quads.
 
     Examples

@@ -1,0 +1,64 @@
+"""Calibration: from scores of arbitrary level and scale to ratings."""
+
+import numpy as np
+import pytest
+
+from dmrank import DMR, make_ratings
+from dmrank.models.calibration import calibrate, covariance_factor
+
+
+def _problem(seed: int = 0, missing: float = 0.0):
+    rng = np.random.default_rng(seed)
+    users = np.repeat(np.arange(200), 30)
+    truth = rng.normal(3, 0.7, (len(users), 2)).astype(np.float32)
+    level = rng.normal(0, 5, 200).astype(np.float32)
+    scores = (truth - 3) * [0.5, 2.0] + level[users][:, None]
+    ratings = truth + rng.normal(0, 0.2, truth.shape)
+    ratings[rng.random(ratings.shape) < missing] = np.nan
+    return users, scores.astype(np.float32), ratings.astype(np.float32)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_the_slope_is_that_within_users(missing: float) -> None:
+    users, scores, ratings = _problem(missing=missing)
+    slope = calibrate(users, scores, ratings, 200).slope
+    np.testing.assert_allclose(slope, [2.0, 0.5], rtol=0.05)
+
+
+def test_a_users_offset_takes_up_the_level_of_the_scores() -> None:
+    rng = np.random.default_rng(1)
+    users = np.repeat(np.arange(200), 30)
+    scores = rng.normal(0, 0.7, (len(users), 2)).astype(np.float32)
+    leniency = rng.normal(0, 0.5, 200)
+    ratings = (scores + 3 + leniency[users][:, None]).astype(np.float32)
+    calibration = calibrate(users, scores, ratings, 200)
+    np.testing.assert_allclose(calibration.intercept, 3 + leniency.mean(), atol=0.05)
+    assert np.corrcoef(calibration.offset, leniency)[0, 1] > 0.99
+    assert np.abs(calibration(users, scores) - ratings).mean() < 0.1
+
+
+def test_users_without_ratings_have_no_offset() -> None:
+    users, scores, ratings = _problem()
+    assert calibrate(users, scores, ratings, 250).offset[200:].tolist() == [0] * 50
+
+
+def test_the_factor_is_what_the_covariance_was_too_small_by() -> None:
+    rng = np.random.default_rng(2)
+    root = rng.standard_normal((3, 3)) + 2 * np.eye(3)
+    residuals = 1.5 * rng.standard_normal((5_000, 3)) @ root.T
+    residuals[rng.random(residuals.shape) < 0.3] = np.nan
+    factor = covariance_factor(residuals, np.tile(root @ root.T, (5_000, 1, 1)))
+    assert factor[0] == pytest.approx(2.25, rel=0.05)
+
+
+@pytest.mark.parametrize("covariance", ["personalized", "shared", "identity"])
+def test_a_fitted_model_knows_how_far_off_it_is(covariance: str) -> None:
+    ratings = make_ratings(200, 50, 6_000, seed=3).ratings
+    model = DMR(iterations=500, evaluate_every=250, rated_share=1.0, covariance=covariance).fit(
+        ratings
+    )
+    users, items = ratings.user_codes, ratings.item_codes
+    residual = ratings.values - model._predict(users, items, raw=False)
+    sigma = model._arrays["calibration.covariance_factor"] * model._covariances(users, items)
+    distance = (residual * np.linalg.solve(sigma, residual[:, :, None])[:, :, 0]).sum(axis=1)
+    assert distance.mean() / 8 == pytest.approx(1, abs=0.1)
