@@ -51,6 +51,14 @@ class Ids:
         if self.series.n_unique() != len(series):
             raise DataError(f"{kind} ids are repeated: give each {kind} once")
 
+    @classmethod
+    def from_sorted(cls, names: pl.Series, *, kind: Kind) -> Ids:
+        """Make the map of ids that are known to be distinct, not empty and in order."""
+        ids = cls.__new__(cls)
+        ids.kind = kind
+        ids.series = names.rename(kind).rechunk()
+        return ids
+
     @cached_property
     def _code_of(self) -> dict[str, int]:
         return {name: code for code, name in enumerate(self.series)}
@@ -80,7 +88,7 @@ class Ids:
 
     def take(self, codes: NDArray[np.integer]) -> Ids:
         """Return the map of a subset, given by ascending codes."""
-        return Ids(self.series.gather(codes), kind=self.kind)
+        return Ids.from_sorted(self.series.gather(codes), kind=self.kind)
 
     def _unknown(self, name: object) -> UnknownUserError | UnknownItemError:
         if not isinstance(name, str):

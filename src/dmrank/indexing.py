@@ -56,7 +56,7 @@ class Indexer:
         order = names.arg_sort().to_numpy()
         final_code = np.empty(len(order), dtype=np.int32)
         final_code[order] = np.arange(len(order), dtype=np.int32)
-        return Ids(names, kind=self._kind), final_code
+        return Ids.from_sorted(names.gather(order), kind=self._kind), final_code
 
     def _reserve(self, size: int) -> None:
         """Keep the hash table at most half full even if every new row has a new id."""

@@ -232,7 +232,7 @@ class Ratings:
             self,
             user_pointer=pointer,
             item_codes=self.item_codes[rows],
-            values=self.values[rows],
+            values=rows_of.gather_rows(self.values, rows),
             timestamps=None if self.timestamps is None else self.timestamps[rows],
         )
 
@@ -389,7 +389,7 @@ def _reorder_rows(
 ) -> NDArray[np.float32]:
     """Return rows `order` of the blocks one after the other, letting go of each block when done."""
     if len(blocks) == 1:
-        return np.take(blocks.pop(), order, axis=0)
+        return rows_of.gather_rows(blocks.pop(), order)
     place = np.full(sum(map(len, blocks)), -1, dtype=order.dtype)
     place[order] = np.arange(len(order), dtype=order.dtype)
     ordered = np.empty((len(order), blocks[0].shape[1]), dtype=np.float32)
