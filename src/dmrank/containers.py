@@ -28,7 +28,7 @@ _TYPES = {
 }
 #: A header beyond this is not one of ours; safetensors has the same limit.
 _LONGEST_HEADER = 100_000_000
-_FORMAT_KEY = "dmrank.format"
+_KEY = "dmrank"
 
 
 class Container(NamedTuple):
@@ -61,12 +61,12 @@ def write_container(
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    texts = {key: json.dumps(value) for key, value in metadata.items()}
-    texts[_FORMAT_KEY] = json.dumps(format_)
+    # One entry, because safetensors writes several in an order that differs from run to run.
+    text = {_KEY: json.dumps({"format": format_, "metadata": dict(metadata)})}
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     with atomic_path(path) as temporary:
         try:
-            save_file(tensors, temporary, texts)
+            save_file(tensors, temporary, text)
         except SafetensorError as error:
             raise ModelFileError(f"{path} cannot be written: {error}") from None
     return Path(path)
@@ -91,14 +91,13 @@ def read_container(path: str | os.PathLike[str], *, format_: int) -> Container:
         raise ModelFileError(f"{file} does not exist: check the path")
     header, start = _read_header(file)
     texts = header.pop("__metadata__", {})
-    if _FORMAT_KEY not in texts:
+    if _KEY not in texts:
         raise ModelFileError(f"{file} is a safetensors file, but not one that dmrank wrote")
-    metadata = {key: json.loads(text) for key, text in texts.items()}
-    found = metadata.pop(_FORMAT_KEY)
-    if found > format_:
+    content = json.loads(texts[_KEY])
+    if content["format"] > format_:
         raise ModelFileError(
-            f"{file} has format {found}, and this version of dmrank reads up to {format_}: "
-            "upgrade dmrank"
+            f"{file} has format {content['format']}, and this version of dmrank reads up to "
+            f"{format_}: upgrade dmrank"
         )
     size = file.stat().st_size
     arrays = {}
@@ -109,7 +108,7 @@ def read_container(path: str | os.PathLike[str], *, format_: int) -> Container:
                 f"{file} is truncated: {size:,} bytes of at least {end:,}; copy or write it again"
             )
         arrays[name] = _map(file, entry, begin)
-    return Container(arrays, metadata)
+    return Container(arrays, content["metadata"])
 
 
 def _read_header(file: Path) -> tuple[dict[str, Any], int]:

@@ -1,6 +1,7 @@
 """The commands, run as a person runs them."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -11,16 +12,7 @@ import pytest
 
 import dmrank
 from dmrank import Ratings, read_split
-
-
-def _run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from dmrank.cli import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-    )
+from tests.cli.running import run
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +21,16 @@ def file(tmp_path_factory, hotels: Ratings) -> Path:
 
 
 def test_version() -> None:
-    assert _run("--version").stdout == f"dmrank {dmrank.__version__}\n"
+    assert run("--version").stdout == f"dmrank {dmrank.__version__}\n"
 
 
 def test_help_answers_at_once_and_names_every_command() -> None:
     times = []
     for _ in range(5):
         started = time.perf_counter()
-        result = _run("--help")
+        result = run("--help")
         times.append(time.perf_counter() - started)
-    assert all(command in result.stdout for command in ("demo", "stats", "prepare"))
+    assert all(command in result.stdout for command in ("demo", "stats", "prepare", "fit"))
     # 0.3 s on an idle machine; the suite runs on busy cores.
     assert min(times) < 0.6
 
@@ -56,7 +48,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_stats_as_a_table(file: Path) -> None:
-    result = _run("stats", file)
+    result = run("stats", file)
     assert result.returncode == 0
     assert "2,000" in result.stdout
     assert "sleep_quality" in result.stdout
@@ -65,27 +57,27 @@ def test_stats_as_a_table(file: Path) -> None:
 
 
 def test_stats_as_json_and_csv(file: Path) -> None:
-    statistics = json.loads(_run("stats", file, "--format", "json").stdout)
+    statistics = json.loads(run("stats", file, "--format", "json").stdout)
     assert statistics["users"] == 2_000
     assert statistics["ratings"] == 60_000
-    table = pl.read_csv(_run("stats", file, "--format", "csv").stdout.encode())
+    table = pl.read_csv(run("stats", file, "--format", "csv").stdout.encode())
     assert table["aspect"].to_list()[0] == "overall"
     assert table.height == 8
 
 
 def test_stats_of_real_ratings(shared_data: Path) -> None:
-    shown = _run("stats", shared_data / "tripadvisor.parquet").stdout
+    shown = run("stats", shared_data / "tripadvisor.parquet").stdout
     for number in ("9,567", "2,979", "63,840", "70.5%", "80.8%"):
         assert number in shown
 
 
 def test_stats_draws_a_figure(file: Path, tmp_path: Path) -> None:
-    _run("stats", file, "--figure", tmp_path / "figure.svg")
+    run("stats", file, "--figure", tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").read_text().startswith("<?xml")
 
 
 def test_prepare_filters_and_writes(file: Path, tmp_path: Path) -> None:
-    result = _run("prepare", file, "--k-core", 12, "--out", tmp_path / "core.parquet")
+    result = run("prepare", file, "--k-core", 12, "--out", tmp_path / "core.parquet")
     assert result.returncode == 0, result.stderr
     counts = pl.read_parquet(tmp_path / "core.parquet").group_by("user").len()["len"]
     assert counts.min() >= 12
@@ -93,7 +85,7 @@ def test_prepare_filters_and_writes(file: Path, tmp_path: Path) -> None:
 
 def test_prepare_with_odd_column_names_and_a_scale(tmp_path: Path) -> None:
     (tmp_path / "r.tsv").write_text("guest id\thotel\tRoom\tnights\nä\tx\t5\t3\nb\tx\tNA\t1\n")
-    result = _run(
+    result = run(
         "prepare", "r.tsv", "--user", "guest id", "--item", "hotel", "--aspects", "Room",
         "--scale", "1:5", "--out", "clean.jsonl", cwd=tmp_path,
     )  # fmt: skip
@@ -103,7 +95,7 @@ def test_prepare_with_odd_column_names_and_a_scale(tmp_path: Path) -> None:
 
 
 def test_prepare_splits(file: Path, tmp_path: Path) -> None:
-    result = _run("prepare", file, "--split", "--out", tmp_path / "parts", "--seed", 4)
+    result = run("prepare", file, "--split", "--out", tmp_path / "parts", "--seed", 4)
     assert result.returncode == 0, result.stderr
     split = read_split(tmp_path / "parts")
     assert len(split.train) == 42_000
@@ -131,7 +123,7 @@ def test_prepare_splits(file: Path, tmp_path: Path) -> None:
 )
 def test_a_mistake_is_one_line_and_exit_code_2(file, tmp_path, arguments, reason) -> None:
     (tmp_path / "occupied").touch()
-    result = _run(*(file if word == "FILE" else word for word in arguments), cwd=tmp_path)
+    result = run(*(file if word == "FILE" else word for word in arguments), cwd=tmp_path)
     assert result.returncode == 2
     assert reason in result.stderr.splitlines()[-1]
     assert result.stderr.splitlines()[-1].startswith("dmrank: ")
@@ -141,8 +133,17 @@ def test_a_mistake_is_one_line_and_exit_code_2(file, tmp_path, arguments, reason
 
 def test_demo_shows_statistics_and_writes_its_files(tmp_path: Path) -> None:
     started = time.perf_counter()
-    result = _run("demo", "--out", tmp_path / "demo")
+    result = run("demo", "--out", tmp_path / "demo")
     assert result.returncode == 0, result.stderr
     assert time.perf_counter() - started < 60
     assert "60,000" in result.stdout
-    assert {"hotels.parquet", "ratings.png"} <= {f.name for f in (tmp_path / "demo").iterdir()}
+    assert {file.name for file in (tmp_path / "demo").iterdir()} == {
+        "hotels.parquet", "hotels.dmrank", "ratings.png", "recovery.png", "training.png",
+    }  # fmt: skip
+
+
+def test_demo_recovers_the_planted_order_better_than_item_means(tmp_path: Path) -> None:
+    shown = run("demo", "--out", tmp_path / "demo").stdout
+    rows = re.findall(r"(\w+) +(\d+\.\d)% +(\d+\.\d)%", shown.split("Planted order")[1])
+    assert len(rows) == 8
+    assert all(float(ours) > float(plain) and float(ours) > 80 for _, ours, plain in rows)

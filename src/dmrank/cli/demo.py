@@ -34,7 +34,7 @@ def run(out: Path, seed: int) -> None:
         "Learning from 70 % of the ratings (the first time compiles for most of a minute) …"
     )
     split = ratings.split(seed=seed)
-    model = DMR(factors=4, iterations=2_500, evaluate_every=250, rated_share=1.0, seed=seed)
+    model = DMR(factors=4, iterations=4_000, evaluate_every=250, rated_share=1.0, seed=seed)
     model.fit(split.train)
     model.history.plot(out / "training.png")
     model.save(out / "hotels.dmrank")

@@ -1,0 +1,72 @@
+"""`dmrank fit`: from a file of ratings to a model file."""
+
+from pathlib import Path
+
+import pytest
+
+import dmrank
+from dmrank import Ratings
+from dmrank.cli.prepare import write_split
+from tests.cli.running import run
+
+QUICK = ["--set", "iterations=200", "--set", "evaluate_every=100", "--set", "factors=4"]
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory, hotels: Ratings) -> Path:
+    folder = tmp_path_factory.mktemp("parts")
+    write_split(hotels.split(), folder)
+    return folder
+
+
+def test_a_model_is_fitted_and_saved(parts: Path, tmp_path: Path) -> None:
+    result = run(
+        "fit", parts / "train.parquet", "--validation", parts / "validation.parquet", *QUICK,
+        "--set", "margin=0.3", "--set", "family=student", "--out", tmp_path / "m.dmrank",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "best validation" in result.stderr
+    model = dmrank.load(tmp_path / "m.dmrank")
+    assert (model.config.margin, model.config.family) == (0.3, "student")
+    assert len(model.recommend("u000012", by="value")) == 10
+
+
+def test_parameters_come_from_a_file_and_set_overrides_it(parts: Path, tmp_path: Path) -> None:
+    (tmp_path / "dmr.toml").write_text("margin = 0.4\niterations = 100\nregularization = 0.02\n")
+    result = run(
+        "fit", parts / "train.parquet", "--config", "dmr.toml", "--set", "margin=0.1",
+        "--out", "m.dmrank", cwd=tmp_path,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    config = dmrank.load(tmp_path / "m.dmrank").config
+    assert (config.margin, config.iterations, config.regularization) == (0.1, 100, 0.02)
+
+
+def test_a_finished_checkpoint_is_taken_up(parts: Path, tmp_path: Path) -> None:
+    arguments = ["fit", parts / "train.parquet", *QUICK, "--checkpoint", "state", "--out"]
+    run(*arguments, "one.dmrank", cwd=tmp_path)
+    again = run(*arguments, "two.dmrank", cwd=tmp_path)
+    assert "resumed at iteration 200" in again.stderr
+    assert (tmp_path / "one.dmrank").read_bytes() == (tmp_path / "two.dmrank").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--model", "dmrr"], "there is no model 'dmrr'; did you mean 'dmr'?"),
+        (["--set", "margin"], "is not NAME=VALUE"),
+        (["--set", "margin=-1"], "margin=-1: it must be greater than or equal to 0"),
+        (["--set", "marign=1"], "did you mean 'margin'?"),
+        (["--config", "none.toml"], "none.toml cannot be read"),
+        (["--config", "bad.toml"], "is not a toml file"),
+        (["--validation", "none.parquet"], "does not exist"),
+        (["--out", "."], "is a directory"),
+    ],
+)
+def test_a_mistake_is_one_line_and_writes_nothing(parts, tmp_path, arguments, reason) -> None:
+    (tmp_path / "bad.toml").write_text("margin = = 1")
+    out = [] if "--out" in arguments else ["--out", "m.dmrank"]
+    result = run("fit", parts / "train.parquet", *QUICK, *arguments, *out, cwd=tmp_path)
+    assert result.returncode == 2
+    assert reason in result.stderr.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
