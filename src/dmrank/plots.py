@@ -164,5 +164,5 @@ def draw_recovery(
         axes.set(xlim=(0.5, 1), title="Planted order of two items found")
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         axes.grid(axis="x", alpha=0.25)
-        axes.legend(frameon=False, loc="lower right")
+        axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.01, 0.985), ncols=2)
     return drawn
