@@ -149,7 +149,7 @@ class Ratings:
             aspects=tuple(aspects),
             user_pointer=pointer,
             item_codes=item_codes[order].astype(np.int32, copy=False),
-            values=_reorder_rows(blocks, order),
+            values=rows_of.reorder_blocks(blocks, order),
             scale=scale,
             timestamps=None if timestamps is None else timestamps[order],
             item_names=item_names,
@@ -382,23 +382,6 @@ def _check_aspects(aspects: Sequence[str]) -> None:
             raise DataError(f"an aspect cannot be named {name!r}: rename that column")
     if len(set(aspects)) != len(aspects):
         raise DataError(f"an aspect is named twice: {', '.join(aspects)}")
-
-
-def _reorder_rows(
-    blocks: list[NDArray[np.float32]], order: NDArray[np.integer]
-) -> NDArray[np.float32]:
-    """Return rows `order` of the blocks one after the other, letting go of each block when done."""
-    if len(blocks) == 1:
-        return rows_of.gather_rows(blocks.pop(), order)
-    place = np.full(sum(map(len, blocks)), -1, dtype=order.dtype)
-    place[order] = np.arange(len(order), dtype=order.dtype)
-    ordered = np.empty((len(order), blocks[0].shape[1]), dtype=np.float32)
-    end = len(place)
-    while blocks:
-        block = blocks.pop()
-        rows_of.scatter_rows(block, place[end - len(block) : end], ordered)
-        end -= len(block)
-    return ordered
 
 
 def _same(

@@ -119,8 +119,23 @@ def _gather(values: NDArray[np.float32], rows: Rows, gathered: NDArray[np.float3
             gathered[row, column] = values[rows[row], column]
 
 
+def reorder_blocks(blocks: list[NDArray[np.float32]], order: Rows) -> NDArray[np.float32]:
+    """Return rows `order` of the blocks one after the other, letting go of each block when done."""
+    if len(blocks) == 1:
+        return gather_rows(blocks.pop(), order)
+    place = np.full(sum(map(len, blocks)), -1, dtype=order.dtype)
+    place[order] = np.arange(len(order), dtype=order.dtype)
+    ordered = np.empty((len(order), blocks[0].shape[1]), dtype=np.float32)
+    end = len(place)
+    while blocks:
+        block = blocks.pop()
+        _scatter(block, place[end - len(block) : end], ordered)
+        end -= len(block)
+    return ordered
+
+
 @njit(cache=True, parallel=True)
-def scatter_rows(block: NDArray[np.float32], place: Rows, ordered: NDArray[np.float32]) -> None:
+def _scatter(block: NDArray[np.float32], place: Rows, ordered: NDArray[np.float32]) -> None:
     """Put each row of a block in its place; −1 drops it."""
     for row in prange(len(block)):
         if place[row] >= 0:

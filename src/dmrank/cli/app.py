@@ -9,17 +9,7 @@ from typing import Annotated
 import typer
 
 import dmrank
-from dmrank.cli.options import (
-    AspectColumn,
-    AspectsOption,
-    ItemColumn,
-    ItemNameColumn,
-    RatingColumn,
-    ReadOptions,
-    ScaleOption,
-    TimestampColumn,
-    UserColumn,
-)
+from dmrank.cli.options import ReadOptions, reads_ratings
 
 app = typer.Typer(
     name="dmrank",
@@ -82,16 +72,10 @@ def demo(
 
 
 @app.command()
+@reads_ratings
 def stats(
+    columns: ReadOptions,
     file: RatingsFile,
-    user: UserColumn = "user",
-    item: ItemColumn = "item",
-    aspects: AspectsOption = None,
-    aspect: AspectColumn = None,
-    rating: RatingColumn = None,
-    timestamp: TimestampColumn = None,
-    item_name: ItemNameColumn = None,
-    scale: ScaleOption = None,
     format_: Annotated[
         OutputFormat, typer.Option("--format", help="How to print the result.")
     ] = OutputFormat.TABLE,
@@ -102,12 +86,13 @@ def stats(
     """Show how many users, items and ratings a file has, and what its aspects are like."""
     from dmrank.cli.stats import run
 
-    columns = ReadOptions(user, item, aspects, aspect, rating, timestamp, item_name, scale)
     run(columns.read(file), format_.value, figure)
 
 
 @app.command()
+@reads_ratings
 def prepare(
+    columns: ReadOptions,
     file: RatingsFile,
     out: Annotated[
         Path, typer.Option(help="File to write (by its ending), or folder with --split.")
@@ -125,24 +110,17 @@ def prepare(
         str, typer.Option(help="Shares of train, validation and test.", metavar="T,V,T")
     ] = "0.7,0.15,0.15",
     seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 0,
-    user: UserColumn = "user",
-    item: ItemColumn = "item",
-    aspects: AspectsOption = None,
-    aspect: AspectColumn = None,
-    rating: RatingColumn = None,
-    timestamp: TimestampColumn = None,
-    item_name: ItemNameColumn = None,
-    scale: ScaleOption = None,
 ) -> None:
     """Read, check, filter and split ratings, and write them as clean files."""
     from dmrank.cli.prepare import run
 
-    columns = ReadOptions(user, item, aspects, aspect, rating, timestamp, item_name, scale)
     run(columns, file, out, k_core, shares if split else None, by.value, seed)
 
 
 @app.command()
+@reads_ratings
 def fit(
+    columns: ReadOptions,
     file: RatingsFile,
     out: Annotated[Path, typer.Option(help="Model file to write.")],
     model: Annotated[str, typer.Option(help="Which model, such as dmr.")] = "dmr",
@@ -157,17 +135,8 @@ def fit(
     checkpoint: Annotated[
         Path | None, typer.Option(help="Folder to save the state in, and to go on from.")
     ] = None,
-    user: UserColumn = "user",
-    item: ItemColumn = "item",
-    aspects: AspectsOption = None,
-    aspect: AspectColumn = None,
-    rating: RatingColumn = None,
-    timestamp: TimestampColumn = None,
-    item_name: ItemNameColumn = None,
-    scale: ScaleOption = None,
 ) -> None:
     """Learn a model from ratings and write it into one file."""
     from dmrank.cli.fit import run
 
-    columns = ReadOptions(user, item, aspects, aspect, rating, timestamp, item_name, scale)
     run(columns, file, validation, model, set_ or [], config, out, checkpoint)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -55,14 +58,14 @@ ScaleOption = Annotated[
 class ReadOptions:
     """How to read a file of ratings, as given on the command line."""
 
-    user: str = "user"
-    item: str = "item"
-    aspects: str | None = None
-    aspect: str | None = None
-    rating: str | None = None
-    timestamp: str | None = None
-    item_name: str | None = None
-    scale: list[str] | None = None
+    user: UserColumn = "user"
+    item: ItemColumn = "item"
+    aspects: AspectsOption = None
+    aspect: AspectColumn = None
+    rating: RatingColumn = None
+    timestamp: TimestampColumn = None
+    item_name: ItemNameColumn = None
+    scale: ScaleOption = None
 
     def read(self, file: Path) -> Ratings:
         """Read the file."""
@@ -79,6 +82,36 @@ class ReadOptions:
             item_name=self.item_name,
             scale=parse_scale(self.scale),
         )
+
+
+def reads_ratings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of :class:`ReadOptions`, handed to it as `columns`."""
+    hints = get_type_hints(command, include_extras=True)
+    option_hints = get_type_hints(ReadOptions, include_extras=True)
+    own = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name != "columns"
+    ]
+    options = [
+        inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=option.default,
+            annotation=option_hints[option.name],
+        )
+        for option in fields(ReadOptions)
+    ]
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        columns = ReadOptions(**{option.name: given.pop(option.name) for option in options})
+        command(columns=columns, **given)
+
+    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+    with_options.__signature__ = inspect.Signature(parameters + options)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {p.name: p.annotation for p in parameters + options}
+    return with_options
 
 
 def _split_list(text: str) -> list[str]:
