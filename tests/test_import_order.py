@@ -12,6 +12,7 @@ ORDER = [
     "files",
     "containers",
     "plots",
+    "parallel",
     "ids",
     "indexing",
     "split",

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from dmrank.errors import ConfigError, DataError
+from dmrank.parallel import for_ranges
 
 Rows = NDArray[np.integer]
 #: Groups up to this size are sorted by insertion.
 _FEW = 32
+_GROUPS_PER_TASK = 4_096
+_ROWS_PER_TASK = 65_536
 SplitBy = Literal["random", "time", "time-per-user"]
 
 
@@ -70,7 +73,13 @@ def canonical_order(
     the last row.
     """
     order, pointer = group_rows(user_codes, users)
-    if not _sort_within_groups(order, pointer, item_codes):
+    repeated = np.zeros(users, dtype=np.bool_)
+
+    def sort(start: int, stop: int) -> None:
+        _sort_groups(order, pointer, item_codes, start, stop, repeated)
+
+    for_ranges(sort, users, _GROUPS_PER_TASK)
+    if not repeated.any():
         return Groups(order, pointer)
     user, item = user_codes[order], item_codes[order]
     same_as_next = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
@@ -81,11 +90,17 @@ def canonical_order(
     return Groups(order[kept], np.concatenate([[0], np.cumsum(counts)]))
 
 
-@njit(cache=True, parallel=True)
-def _sort_within_groups(rows: Rows, pointer: NDArray[np.int64], keys: Rows) -> bool:
-    """Sort the rows of each group by key, stably; say whether a group has a key twice."""
-    repeated = np.zeros(len(pointer) - 1, dtype=np.bool_)
-    for group in prange(len(pointer) - 1):
+@njit(cache=True, nogil=True)
+def _sort_groups(
+    rows: Rows,
+    pointer: NDArray[np.int64],
+    keys: Rows,
+    start: int,
+    stop: int,
+    repeated: NDArray[np.bool_],
+) -> None:
+    """Sort the rows of some groups by key, stably; mark groups that have a key twice."""
+    for group in range(start, stop):
         own = rows[pointer[group] : pointer[group + 1]]
         own_keys = keys[own]
         if len(own) <= _FEW:
@@ -102,19 +117,22 @@ def _sort_within_groups(rows: Rows, pointer: NDArray[np.int64], keys: Rows) -> b
             own_keys = own_keys[order]
         for place in range(1, len(own)):
             repeated[group] |= own_keys[place] == own_keys[place - 1]
-    return bool(repeated.any())
 
 
 def gather_rows(values: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
     """Return the given rows of a table, on every core: touching new memory is the larger part."""
     gathered = np.empty((len(rows), values.shape[1]), dtype=np.float32)
-    _gather(values, rows, gathered)
+    for_ranges(
+        lambda start, stop: _gather(values, rows[start:stop], gathered[start:stop]),
+        len(rows),
+        _ROWS_PER_TASK,
+    )
     return gathered
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _gather(values: NDArray[np.float32], rows: Rows, gathered: NDArray[np.float32]) -> None:
-    for row in prange(len(rows)):
+    for row in range(len(rows)):
         for column in range(values.shape[1]):
             gathered[row, column] = values[rows[row], column]
 
@@ -126,18 +144,21 @@ def reorder_blocks(blocks: list[NDArray[np.float32]], order: Rows) -> NDArray[np
     place = np.full(sum(map(len, blocks)), -1, dtype=order.dtype)
     place[order] = np.arange(len(order), dtype=order.dtype)
     ordered = np.empty((len(order), blocks[0].shape[1]), dtype=np.float32)
-    end = len(place)
-    while blocks:
-        block = blocks.pop()
-        _scatter(block, place[end - len(block) : end], ordered)
-        end -= len(block)
+    ends = np.cumsum([len(block) for block in blocks])
+    nothing = np.empty((0, ordered.shape[1]), dtype=np.float32)
+
+    def put(number: int, _: int) -> None:
+        block, blocks[number] = blocks[number], nothing
+        _scatter(block, place[ends[number] - len(block) : ends[number]], ordered)
+
+    for_ranges(put, len(blocks), 1)
     return ordered
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _scatter(block: NDArray[np.float32], place: Rows, ordered: NDArray[np.float32]) -> None:
     """Put each row of a block in its place; −1 drops it."""
-    for row in prange(len(block)):
+    for row in range(len(block)):
         if place[row] >= 0:
             for column in range(block.shape[1]):
                 ordered[place[row], column] = block[row, column]

@@ -7,10 +7,10 @@ import pytest
 
 from dmrank.directional import Gaussian, Student, log_likelihood
 from dmrank.errors import ConfigError, DataError
+from dmrank.parallel import count_threads
 from dmrank.training.data import Parameters, empty_accumulators, training_data
 from dmrank.training.settings import CovariancePrior, StepSettings
 from dmrank.training.steps import run_iterations
-from dmrank.training.threads import count_threads
 from tests.training.problems import (
     ASPECTS,
     FACTORS,

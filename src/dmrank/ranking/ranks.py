@@ -8,10 +8,11 @@ import numpy as np
 from numba import njit
 
 from dmrank.errors import DataError
+from dmrank.parallel import for_ranges
 from dmrank.ranking.lists import item_lists
-from dmrank.ranking.parallel import for_user_ranges
 from dmrank.ranking.scoring import (
     ITEMS_PER_CHUNK,
+    USERS_PER_TASK,
     checked_scores,
     checked_vectors,
     dot,
@@ -77,11 +78,12 @@ def ranks_of_items(
     columns = np.ascontiguousarray(items.T[:, mask])
     rows = np.ascontiguousarray(items)
     ranks = np.zeros(len(gains), np.int64)
-    for_user_ranges(
+    for_ranges(
         lambda start, stop: _ranks_by_vectors(
             start, stop, users, rows, columns, *tests, gains, *excluded, mask, ranks
         ),
         len(users),
+        USERS_PER_TASK,
         threads,
     )
     return ranks
@@ -121,11 +123,12 @@ def ranks_of_items_scores(
     mask = _checked_mask(candidate_mask, scores.shape[1])
     candidates = scores if mask.all() else scores.compress(mask, axis=1)
     ranks = np.zeros(len(gains), np.int64)
-    for_user_ranges(
+    for_ranges(
         lambda start, stop: _ranks_by_scores(
             start, stop, scores, candidates, *tests, gains, *excluded, mask, ranks
         ),
         len(scores),
+        USERS_PER_TASK,
         threads,
     )
     return ranks

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A chunk of items of ten factors fits the first-level cache.
 ITEMS_PER_CHUNK = 512
+# Large enough to reuse a chunk of items from the cache, small enough to balance the threads.
+USERS_PER_TASK = 64
 
 
 def checked_vectors(

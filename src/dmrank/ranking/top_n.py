@@ -8,9 +8,15 @@ import numpy as np
 from numba import njit
 
 from dmrank.errors import ConfigError, DataError
+from dmrank.parallel import for_ranges
 from dmrank.ranking.lists import item_lists
-from dmrank.ranking.parallel import for_user_ranges
-from dmrank.ranking.scoring import ITEMS_PER_CHUNK, checked_scores, checked_vectors, score_chunk
+from dmrank.ranking.scoring import (
+    ITEMS_PER_CHUNK,
+    USERS_PER_TASK,
+    checked_scores,
+    checked_vectors,
+    score_chunk,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -76,9 +82,10 @@ def top_n(
     columns = np.ascontiguousarray(items.T if allowed is None else items.T[:, codes])
     seen = item_lists("seen", seen_ptr, seen_items, len(users), len(items))
     best = _empty(len(users), n, np.float32)
-    for_user_ranges(
+    for_ranges(
         lambda start, stop: _top_n_of_vectors(start, stop, users, columns, codes, *seen, *best),
         len(users),
+        USERS_PER_TASK,
         threads,
     )
     return best
@@ -114,9 +121,10 @@ def top_n_scores(
     if allowed is not None:
         scores = scores.take(codes, axis=1)
     best = _empty(len(scores), n, scores.dtype)
-    for_user_ranges(
+    for_ranges(
         lambda start, stop: _top_n_of_scores(start, stop, scores, codes, *seen, *best),
         len(scores),
+        USERS_PER_TASK,
         threads,
     )
     return best

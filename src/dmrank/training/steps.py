@@ -12,6 +12,7 @@ from dmrank.directional.compiling import compiled, source_fingerprint
 from dmrank.directional.kernels import packed
 from dmrank.directional.lanes import LANES
 from dmrank.directional.transpose import padded
+from dmrank.parallel import count_threads
 from dmrank.training.adagrad import TASKS
 from dmrank.training.batches import (
     draw_task,
@@ -34,7 +35,6 @@ from dmrank.training.settings import (
 )
 from dmrank.training.threads import (
     begin_task,
-    count_threads,
     finish_and_begin_task,
     new_counters,
     run_on_threads,

@@ -9,7 +9,6 @@ holds up one task and not its share. Python starts the threads; then compiled co
 # Numba's interface for new instructions carries no annotations.
 from __future__ import annotations
 
-import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,6 @@ from numba import types
 from numba.core.cgutils import get_or_insert_function
 
 from dmrank.directional.compiling import compiled, instruction
-from dmrank.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,22 +29,6 @@ if TYPE_CHECKING:
 
 # A meeting lasts microseconds on an idle machine; after so many looks others may have the core.
 _LOOKS_BEFORE_YIELD = 2_000
-
-
-def count_threads(threads: int | None) -> int:
-    """Return how many threads to use; None means one for every core that this process may use.
-
-    Examples
-    --------
-    >>> count_threads(3)
-    3
-    """
-    if threads is None:
-        has_affinity = hasattr(os, "sched_getaffinity")
-        return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    if threads < 1:
-        raise ConfigError(f"threads={threads!r}: give 1 or more, or None for every core")
-    return threads
 
 
 def run_on_threads(threads: int, function: Callable[..., None], *arguments: Any) -> None:
