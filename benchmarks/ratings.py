@@ -91,23 +91,19 @@ def _peak_memory() -> int:
     return int(status[status.index("VmHWM:") + 1]) * 1024
 
 
-def measure(tool: str, path: Path, repeat: int) -> dict[str, float]:
-    runs = [
-        json.loads(
-            subprocess.run(
-                [sys.executable, __file__, "--run", tool, str(path)],
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-        )
-        for _ in range(repeat)
-    ]
-    return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+def measure(tool: str, path: Path) -> dict[str, float]:
+    command = [sys.executable, __file__, "--run", tool, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def compare(name: str, path: Path, repeat: int) -> None:
-    ours, theirs = (measure(tool, path, repeat) for tool in ("dmrank", "pandas"))
+    # In turns, so that a busy moment of the machine hits both.
+    turns = [(measure("dmrank", path), measure("pandas", path)) for _ in range(repeat)]
+    ours, theirs = (
+        {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+        for runs in zip(*turns, strict=True)
+    )
     for rows in ("rows", "core rows", "train rows"):
         assert ours[rows] == theirs[rows], f"{rows} differ: {ours[rows]} and {theirs[rows]}"
     print(f"\n{name}: {int(ours['rows']):,} rows, median of {repeat}")

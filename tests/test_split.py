@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmrank import ConfigError, DataError, Ratings
-from dmrank.split import canonical_order, group_rows
+from dmrank.split import canonical_order, group_rows, random_parts
 from tests.strategies import ratings as any_ratings
 
 codes = st.lists(st.integers(0, 5), max_size=40).map(
@@ -94,6 +94,22 @@ def test_random_split_has_the_shares_and_follows_the_seed(hotels: Ratings) -> No
     assert [len(split.train), len(split.validation), len(split.test)] == [42_000, 9_000, 9_000]
     assert split.train == hotels.split(seed=1).train
     assert split.train != hotels.split(seed=2).train
+
+
+@given(st.integers(0, 60), st.sampled_from([(1, 0, 0), (0.5, 0, 0.5), (0.34, 0.33, 0.33)]))
+def test_sizes_of_a_random_split_are_the_shares_rounded(rows: int, shares) -> None:
+    parts = random_parts(rows, *shares, seed=5)
+    first, second = round(shares[0] * rows), round((shares[0] + shares[1]) * rows)
+    assert [len(part) for part in parts] == [first, second - first, rows - second]
+    assert sorted(np.concatenate(parts).tolist()) == list(range(rows))
+
+
+def test_equal_keys_do_not_change_the_sizes() -> None:
+    # A hundred thousand 24-bit keys: about 300 of them occur twice.
+    for seed in range(5):
+        assert [len(part) for part in random_parts(100_000, 0.7, 0.15, 0.15, seed)] == [
+            70_000, 15_000, 15_000,
+        ]  # fmt: skip
 
 
 def _with_times(users: str, times: list[int]) -> Ratings:

@@ -221,7 +221,7 @@ class _Collector:
 
     def _check_ids(self, batch: pl.DataFrame) -> None:
         for purpose, column in (("user", self.columns.user), ("item", self.columns.item)):
-            empty = batch[column].is_null() | (batch[column] == "")
+            empty = (batch[column] == "").fill_null(True)
             if empty.any():
                 row = self.first_row + (empty.arg_max() or 0)
                 raise DataError(

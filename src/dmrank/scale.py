@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from dmrank.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
@@ -16,15 +17,27 @@ def make_scale(
     declared: ScaleLike | None, blocks: Sequence[NDArray[np.float32]], aspects: Sequence[str]
 ) -> NDArray[np.float32]:
     """Return the K × 2 scale: what was declared, and what was observed where nothing was."""
-    scale = np.full((len(aspects), 2), np.nan, dtype=np.float32)
+    scale = np.empty((len(aspects), 2), dtype=np.float32)
+    scale[:, 0], scale[:, 1] = np.inf, -np.inf
     for block in blocks:
-        scale[:, 0] = np.fmin(scale[:, 0], np.fmin.reduce(block, axis=0, initial=np.nan))
-        scale[:, 1] = np.fmax(scale[:, 1], np.fmax.reduce(block, axis=0, initial=np.nan))
+        _widen(scale, block)
+    scale[scale[:, 0] > scale[:, 1]] = np.nan
     if np.isinf(scale).any():
         raise DataError("a rating is infinite: ratings are finite numbers, or NaN for missing")
     for k, bounds in declared_scale(declared, aspects).items():
         scale[k] = bounds
     return scale
+
+
+@njit(cache=True, nogil=True)
+def _widen(scale: NDArray[np.float32], values: NDArray[np.float32]) -> None:
+    """Widen the scale of each column to its values; NaN compares as false and changes nothing."""
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            if values[row, column] < scale[column, 0]:  # noqa: PLR1730 (min would pass NaN on)
+                scale[column, 0] = values[row, column]
+            if values[row, column] > scale[column, 1]:  # noqa: PLR1730
+                scale[column, 1] = values[row, column]
 
 
 def declared_scale(

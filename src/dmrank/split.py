@@ -227,14 +227,23 @@ def check_shares(train: float, validation: float, test: float) -> None:
 def random_parts(n: int, train: float, validation: float, test: float, seed: int) -> Parts:
     """Assign each row to a part uniformly at random; the sizes are the shares, rounded."""
     check_shares(train, validation, test)
-    keys = np.random.default_rng(seed).random(n)
+    keys = np.random.default_rng(seed).random(n, dtype=np.float32)
     first, second = _cuts(n, train, validation)
-    # Thresholds between the wanted numbers of smallest keys: cheaper than a permutation.
-    ends = np.partition(keys, sorted({max(first - 1, 0), max(second - 1, 0)})) if n else keys
-    part = np.zeros(n, dtype=np.int8)
-    part += keys > ends[first - 1] if first else True
-    part += keys > ends[second - 1] if second else True
+    part = np.full(n, 2, dtype=np.int8)
+    part[_smallest(keys, second)] = 1
+    part[_smallest(keys, first)] = 0
     return _rows_of_parts(part)
+
+
+def _smallest(keys: NDArray[np.float32], count: int) -> NDArray[np.bool_]:
+    """Mark the smallest keys, the first ones of equal keys: cheaper than a permutation."""
+    if count == 0:
+        return np.zeros(len(keys), dtype=np.bool_)
+    threshold = np.partition(keys, count - 1)[count - 1]
+    marked: NDArray[np.bool_] = keys < threshold
+    equal = np.flatnonzero(keys == threshold)
+    marked[equal[: count - np.count_nonzero(marked)]] = True
+    return marked
 
 
 def time_parts(
