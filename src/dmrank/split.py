@@ -12,8 +12,6 @@ from dmrank.errors import ConfigError, DataError
 from dmrank.parallel import for_ranges
 
 Rows = NDArray[np.integer]
-#: Groups up to this size are sorted by insertion.
-_FEW = 32
 _GROUPS_PER_TASK = 4_096
 _ROWS_PER_TASK = 65_536
 SplitBy = Literal["random", "time", "time-per-user"]
@@ -103,18 +101,21 @@ def _sort_groups(
     for group in range(start, stop):
         own = rows[pointer[group] : pointer[group + 1]]
         own_keys = keys[own]
-        if len(own) <= _FEW:
-            for place in range(1, len(own)):
+        # Shell's sort with Knuth's gaps; equal keys are ordered by row, which makes it stable.
+        gap = 1
+        while gap < len(own) // 3:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for place in range(gap, len(own)):
                 row, key = own[place], own_keys[place]
-                before = place - 1
-                while before >= 0 and own_keys[before] > key:
-                    own[before + 1], own_keys[before + 1] = own[before], own_keys[before]
-                    before -= 1
-                own[before + 1], own_keys[before + 1] = row, key
-        else:
-            order = np.argsort(own_keys, kind="mergesort")
-            own[:] = own[order]
-            own_keys = own_keys[order]
+                before = place - gap
+                while before >= 0 and (
+                    own_keys[before] > key or (own_keys[before] == key and own[before] > row)
+                ):
+                    own[before + gap], own_keys[before + gap] = own[before], own_keys[before]
+                    before -= gap
+                own[before + gap], own_keys[before + gap] = row, key
+            gap //= 3
         for place in range(1, len(own)):
             repeated[group] |= own_keys[place] == own_keys[place - 1]
 
