@@ -104,14 +104,6 @@ def test_sizes_of_a_random_split_are_the_shares_rounded(rows: int, shares) -> No
     assert sorted(np.concatenate(parts).tolist()) == list(range(rows))
 
 
-def test_equal_keys_do_not_change_the_sizes() -> None:
-    # A hundred thousand 24-bit keys: about 300 of them occur twice.
-    for seed in range(5):
-        assert [len(part) for part in random_parts(100_000, 0.7, 0.15, 0.15, seed)] == [
-            70_000, 15_000, 15_000,
-        ]  # fmt: skip
-
-
 def _with_times(users: str, times: list[int]) -> Ratings:
     items = [f"i{row}" for row in range(len(users))]
     return Ratings.from_arrays(

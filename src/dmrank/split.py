@@ -228,7 +228,7 @@ def check_shares(train: float, validation: float, test: float) -> None:
 def random_parts(n: int, train: float, validation: float, test: float, seed: int) -> Parts:
     """Assign each row to a part uniformly at random; the sizes are the shares, rounded."""
     check_shares(train, validation, test)
-    keys = np.random.default_rng(seed).random(n, dtype=np.float32)
+    keys = np.random.default_rng(seed).random(n)
     first, second = _cuts(n, train, validation)
     part = np.full(n, 2, dtype=np.int8)
     part[_smallest(keys, second)] = 1
@@ -236,7 +236,7 @@ def random_parts(n: int, train: float, validation: float, test: float, seed: int
     return _rows_of_parts(part)
 
 
-def _smallest(keys: NDArray[np.float32], count: int) -> NDArray[np.bool_]:
+def _smallest(keys: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
     """Mark the smallest keys, the first ones of equal keys: cheaper than a permutation."""
     if count == 0:
         return np.zeros(len(keys), dtype=np.bool_)
