@@ -50,9 +50,7 @@ def evaluate_file(name: str, iterations: int) -> None:
     pairs = rated_pairs(split)
     print(f"\n{name}: {ratings}\n{len(pairs.first):,} rated test pairs")
     print(TABLE.format("model", "ndcg@10", "ndcg@50", "pooled", "rated pairs, per user"))
-    popularity = np.bincount(split.train.item_codes, minlength=len(split.train.items))
-    ones = np.ones((len(ratings.users), 1), dtype=np.float32)
-    values = [f"{v:.4f}" for v in _ndcg(split, ones, popularity[:, None].astype(np.float32))]
+    values = [f"{value:.4f}" for value in _ndcg(split, dmrank.Popularity().fit(split.train))]
     print(TABLE.format("popularity", *values, "–", ""))
     per_user: dict[str, NDArray[np.float64]] = {}
     for covariance in VARIANTS:
@@ -61,8 +59,7 @@ def evaluate_file(name: str, iterations: int) -> None:
         model = tune(split, fixed, iterations)
         accuracy = pairs.accuracy(model)
         per_user[covariance] = accuracy.per_user
-        vectors = model._vectors(model._weights(None))
-        values = [f"{value:.4f}" for value in _ndcg(split, *vectors)]
+        values = [f"{value:.4f}" for value in _ndcg(split, model)]
         low, high = _interval(accuracy.per_user)
         print(
             TABLE.format(
@@ -79,12 +76,7 @@ def evaluate_file(name: str, iterations: int) -> None:
 
 
 def _print_item_means(split: dmrank.Split, pairs: RatedPairs) -> None:
-    from dmrank.models.dmr import item_means
-    from dmrank.training.data import training_data
-
-    train = split.train
-    data = training_data(train.user_pointer, train.item_codes, train.values, len(train.items))
-    accuracy = pairs.accuracy_of(item_means(data)[pairs.test.item_codes])
+    accuracy = pairs.accuracy(dmrank.ItemMean().fit(split.train))
     print(f"item means on rated pairs: pooled {accuracy.pooled:.4f}, per user {accuracy.mean:.4f}")
 
 
@@ -92,13 +84,11 @@ def _changes(model: dmrank.DMR) -> str:
     return ", ".join(f"{name} {model.get_params()[name]:g}" for name in GRID)
 
 
-def _ndcg(
-    split: dmrank.Split, users: NDArray[np.float32], items: NDArray[np.float32]
-) -> list[float]:
+def _ndcg(split: dmrank.Split, model: dmrank.Model) -> list[float]:
+    scorer = model._scorer(model._weights(None))
+    most = len(split.train.users)
     return [
-        Validator(split.train, split.test, NDCG(k), len(split.train.users), 0, split.validation)(
-            users, items
-        )
+        Validator(split.train, split.test, NDCG(k), most, 0, split.validation)(scorer)
         for k in (10, 50)
     ]
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from dmrank.errors import UnknownItemError as UnknownItemError
     from dmrank.errors import UnknownUserError as UnknownUserError
     from dmrank.models import DMR as DMR
+    from dmrank.models import ItemMean as ItemMean
     from dmrank.models import Model as Model
+    from dmrank.models import Popularity as Popularity
     from dmrank.models import load as load
     from dmrank.ratings import Ratings as Ratings
     from dmrank.ratings import Split as Split
@@ -38,9 +40,11 @@ _HOME = {
     "DataError": "errors",
     "DmrankError": "errors",
     "DownloadError": "errors",
+    "ItemMean": "models",
     "Model": "models",
     "ModelFileError": "errors",
     "NotFittedError": "errors",
+    "Popularity": "models",
     "Ratings": "ratings",
     "Split": "ratings",
     "UnknownAspectError": "errors",

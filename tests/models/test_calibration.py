@@ -58,7 +58,9 @@ def test_a_fitted_model_knows_how_far_off_it_is(covariance: str) -> None:
         ratings
     )
     users, items = ratings.user_codes, ratings.item_codes
-    residual = ratings.values - model._predict(users, items, raw=False)
+    residual = ratings.values - model.predict(
+        list(ratings.users.names(users)), list(ratings.items.names(items))
+    )
     sigma = model._arrays["calibration.covariance_factor"] * model._covariances(users, items)
     distance = (residual * np.linalg.solve(sigma, residual[:, :, None])[:, :, 0]).sum(axis=1)
     assert distance.mean() / 8 == pytest.approx(1, abs=0.1)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dmrank.cli.output import console, make_table, print_table
 from dmrank.cli.stats import draw, print_statistics
-from dmrank.models import DMR
+from dmrank.models import DMR, ItemMean, Model
 from dmrank.plots import draw_recovery, save
 from dmrank.ratings import Ratings
 from dmrank.statistics import describe
@@ -53,8 +53,7 @@ def _show_recovery(
     first, second = rng.integers(len(train.items), size=(2, _PAIRS))
     truth = hotels.truth.mean(users, first) - hotels.truth.mean(users, second)
     by_model = _score_difference(model, users, first, second)
-    means = _item_means(train)
-    by_item_mean = means[first] - means[second]
+    by_item_mean = _score_difference(ItemMean().fit(train), users, first, second)
     table = make_table("aspect", "DMR", "item means", title="Planted order of two hotels found")
     found = _agreement(by_model, truth)
     bar = _agreement(by_item_mean, truth)
@@ -65,7 +64,7 @@ def _show_recovery(
 
 
 def _score_difference(
-    model: DMR,
+    model: Model,
     users: NDArray[np.integer],
     first: NDArray[np.integer],
     second: NDArray[np.integer],
@@ -75,22 +74,6 @@ def _score_difference(
     return model.predict(names, items.names(first).to_list(), raw=True) - model.predict(
         names, items.names(second).to_list(), raw=True
     )
-
-
-def _item_means(train: Ratings) -> NDArray[np.float64]:
-    observed = ~np.isnan(train.values)
-    totals, counts = (
-        np.stack(
-            [
-                np.bincount(train.item_codes, column, minlength=len(train.items))
-                for column in table.T
-            ],
-            axis=1,
-        )
-        for table in (np.where(observed, train.values, 0), observed.astype(np.float64))
-    )
-    level = np.nanmean(train.values, axis=0)
-    return (totals + 5 * level) / (counts + 5)
 
 
 def _agreement(predicted: NDArray[np.floating], truth: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """The contract of a model: thin public methods over small hooks.
 
-A model implements `_fit`, `_score_block` and, if its scores are dot products, `_vectors`, the fast
-path. Ids, checks, filters, files and progress live here, once: no model ever sees an external id.
+A model implements `_fit` and, if its scores are dot products, `_vectors`, else `_score_block`.
+Ids, checks, filters, files and calibration live here, once: no model ever sees an external id.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -19,26 +20,60 @@ from numpy.typing import NDArray
 
 import dmrank
 from dmrank.containers import read_container, write_container
+from dmrank.directional.scales import from_training_scale, to_training_scale
 from dmrank.errors import ConfigError, DataError, ModelFileError, NotFittedError
+from dmrank.metrics import parse_metric
+from dmrank.models.calibration import Calibration, calibrate
 from dmrank.models.catalogue import Catalogue
 from dmrank.models.config import Config, make_config
-from dmrank.ranking import top_n, top_n_scores
+from dmrank.models.scores import Blocks, ItemLists, Scorer, Vectors
+from dmrank.models.validation import Validator
 from dmrank.ratings import Ratings
+from dmrank.training.data import Missing, TrainingData, training_data
 from dmrank.training.history import History
 
 #: Version of the model file; raise it when the meaning of the content changes.
 FILE_FORMAT = 1
-#: Users whose scores are computed at once by models without vectors.
-_BLOCK = 256
 
 By = str | Mapping[str, float] | None
 
 
-class Vectors(NamedTuple):
-    """Scores as dot products: score(u, i) = users[u] · items[i]."""
+@dataclass(frozen=True)
+class Fitting:
+    """One call of `fit`, as the hook of a model sees it.
 
-    users: NDArray[np.float32]
-    items: NDArray[np.float32]
+    Attributes
+    ----------
+    ratings : Ratings
+        Training ratings.
+    validator : Validator or None
+        Judges a scorer on the validation ratings, if there are any.
+    checkpoint : path or None
+        Folder in which the state is saved at intervals.
+    callback : callable or None
+        Called with the history after each evaluation.
+    """
+
+    ratings: Ratings
+    validator: Validator | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    callback: Callable[[History], None] | None = None
+
+    def training_data(self, missing: Missing = "marginalize") -> TrainingData:
+        """Return the ratings on the training scale 1–5, as training code takes them."""
+        ratings = self.ratings
+        return training_data(
+            ratings.user_pointer,
+            ratings.item_codes,
+            training_values(ratings),
+            len(ratings.items),
+            missing,
+        )
+
+
+def training_values(ratings: Ratings) -> NDArray[np.float32]:
+    """Return ratings on the training scale 1–5, NaN where missing."""
+    return to_training_scale(ratings.values, ratings.scale).astype(np.float32)
 
 
 class Model(ABC):
@@ -48,6 +83,8 @@ class Model(ABC):
     """
 
     Config: ClassVar[type[Config]]
+    #: Whether scores are ratings on the training scale, which need no calibration.
+    scores_are_ratings: ClassVar[bool] = False
     _registry: ClassVar[dict[str, type[Model]]] = {}
 
     def __init__(self, **parameters: Any) -> None:
@@ -72,38 +109,39 @@ class Model(ABC):
     # The hooks.
 
     @abstractmethod
-    def _fit(
-        self,
-        ratings: Ratings,
-        validation: Ratings | None,
-        checkpoint: str | os.PathLike[str] | None,
-    ) -> None:
+    def _fit(self, fitting: Fitting) -> None:
         """Learn, and put everything that was learned into `self._arrays`."""
-
-    @abstractmethod
-    def _score_block(
-        self, users: NDArray[np.integer], weights: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """Return scores (users × all items) for a mix of aspects."""
 
     def _vectors(self, weights: NDArray[np.float32]) -> Vectors | None:  # noqa: ARG002
         """Return vectors whose dot products are the scores for a mix of aspects, if there are."""
         return None
 
-    def _predict(
-        self,
-        users: NDArray[np.integer],
-        items: NDArray[np.integer],
-        *,
-        raw: bool,  # noqa: ARG002
+    def _score_block(
+        self, users: NDArray[np.integer], weights: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Return predictions (pairs × aspects) on the scale of the ratings, or raw scores."""
-        aspects = len(self.catalogue.aspects)
-        scores = np.empty((len(users), aspects), dtype=np.float32)
-        asked, row_of = np.unique(users, return_inverse=True)
-        for k, weights in enumerate(np.eye(aspects, dtype=np.float32)):
-            scores[:, k] = self._score_block(asked, weights)[row_of, items]
-        return scores
+        """Return scores (users × all items) for a mix of aspects."""
+        vectors = self._vectors(weights)
+        if vectors is None:
+            raise NotImplementedError(
+                f"{type(self).__name__} implements neither _vectors nor _score_block"
+            )
+        return vectors.users[users] @ vectors.items.T
+
+    def _raw_scores(
+        self, users: NDArray[np.integer], items: NDArray[np.integer]
+    ) -> NDArray[np.float32]:
+        """Return the scores of (user, item) pairs, one column per aspect."""
+        each_aspect = np.eye(len(self.catalogue.aspects), dtype=np.float32)
+        columns = [self._scorer(weights).of_pairs(users, items) for weights in each_aspect]
+        return np.column_stack(columns)
+
+    def _calibrate(self, ratings: Ratings) -> Calibration:
+        """Learn how scores become ratings on the training scale."""
+        if self.scores_are_ratings:
+            return Calibration.none(len(ratings.users), len(ratings.aspects))
+        users = ratings.user_codes
+        scores = self._raw_scores(users, ratings.item_codes)
+        return calibrate(users, scores, training_values(ratings), len(ratings.users))
 
     # Parameters, as in scikit-learn.
 
@@ -148,6 +186,7 @@ class Model(ABC):
         validation: Ratings | None = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
+        callback: Callable[[History], None] | None = None,
     ) -> Self:
         """Learn from ratings.
 
@@ -160,16 +199,41 @@ class Model(ABC):
         checkpoint : path, optional
             A folder in which the state is saved at intervals. A fit that was killed goes on from
             there and ends with the same bits.
+        callback : callable, optional
+            Called with the history after each evaluation; what it raises ends the training.
         """
         if not isinstance(ratings, Ratings):
             raise DataError(
                 f"fit takes Ratings, not {type(ratings).__name__}: use dmrank.read_ratings"
             )
         _check_trainable(ratings)
-        self._catalogue = None
-        self._fit(ratings, validation, checkpoint)
+        self._catalogue, self._arrays, self.history = None, {}, History()
+        fitting = Fitting(ratings, self._validator(ratings, validation), checkpoint, callback)
         self._catalogue = Catalogue.of(ratings)
+        try:
+            self._fit(fitting)
+            if fitting.validator is not None and not self.history.iterations:
+                # A model without iterations is judged once.
+                self.history.add(1, float("nan"), self._validation_value(fitting))
+                if callback is not None:
+                    callback(self.history)
+            self._arrays |= self._calibrate(ratings).to_arrays()
+        except BaseException:
+            self._catalogue = None
+            raise
         return self
+
+    def _validator(self, train: Ratings, validation: Ratings | None) -> Validator | None:
+        if validation is None:
+            return None
+        config = self.config
+        metric = parse_metric(config.validation_metric)
+        return Validator(train, validation, metric, config.validation_users, config.seed)
+
+    def _validation_value(self, fitting: Fitting) -> float:
+        """Judge what is in `self._arrays`, ranking by the primary aspect."""
+        assert fitting.validator is not None
+        return fitting.validator(self._scorer(self._weights(None)), self.config.threads)
 
     def predict(
         self, users: str | Sequence[str], items: str | Sequence[str], *, raw: bool = False
@@ -195,7 +259,12 @@ class Model(ABC):
                 catalogue.items.codes([items] if isinstance(items, str) else items),
             )
         )
-        return self._predict(user_codes, item_codes, raw=raw)
+        scores = self._raw_scores(user_codes, item_codes)
+        if raw:
+            return scores
+        ratings = Calibration.from_arrays(self._arrays)(user_codes, scores)
+        # Ratings are clipped to the training scale before they are mapped back.
+        return from_training_scale(np.clip(ratings, 1, 5), catalogue.scale).astype(np.float32)
 
     def recommend(
         self,
@@ -250,23 +319,19 @@ class Model(ABC):
         weights: NDArray[np.float32],
         exclude_seen: bool,
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        pointer, seen = self.catalogue.seen_by(users)
+        seen = ItemLists(*self.catalogue.seen_by(users))
         if not exclude_seen:
-            pointer, seen = np.zeros_like(pointer), seen[:0]
+            seen = ItemLists(np.zeros_like(seen.pointer), seen.items[:0])
+        # Scores of different aspects are mixed on the scale of the ratings.
+        slope = Calibration.from_arrays(self._arrays).slope
+        return self._scorer(weights * slope).top_n(users, n, seen, self.config.threads)
+
+    def _scorer(self, weights: NDArray[np.float32]) -> Scorer:
+        """Return what ranks by a mix of aspects, by vectors if the model has them."""
         vectors = self._vectors(weights)
-        threads = self.config.threads
         if vectors is not None:
-            return top_n(vectors.users[users], vectors.items, n, pointer, seen, threads=threads)
-        blocks = []
-        for start in range(0, len(users), _BLOCK):
-            rows = slice(start, min(start + _BLOCK, len(users)))
-            own = pointer[rows.start : rows.stop + 1]
-            scores = self._score_block(users[rows], weights)
-            blocks.append(
-                top_n_scores(scores, n, own - own[0], seen[own[0] : own[-1]], threads=threads)
-            )
-        items, scores = zip(*blocks, strict=True)
-        return np.concatenate(items), np.concatenate(scores)
+            return vectors
+        return Blocks(lambda users: self._score_block(users, weights))
 
     def _weights(self, by: By) -> NDArray[np.float32]:
         """Return the weight of each aspect."""

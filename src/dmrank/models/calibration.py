@@ -45,6 +45,16 @@ class Calibration:
         """Return calibrated ratings of scores (n × K) of the given users (n)."""
         return self.intercept + self.slope * scores + self.offset[users][:, None]
 
+    @classmethod
+    def none(cls, users: int, aspects: int) -> Calibration:
+        """Return what leaves scores as they are."""
+        return cls(
+            intercept=np.zeros(aspects, dtype=np.float32),
+            slope=np.ones(aspects, dtype=np.float32),
+            offset=np.zeros(users, dtype=np.float32),
+            covariance_factor=np.ones(1, dtype=np.float32),
+        )
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a model file keeps."""
         return {f"calibration.{name}": array for name, array in vars(self).items()}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dmrank.errors import ConfigError, did_you_mean
+from dmrank.training.data import Missing
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -15,6 +17,22 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
 ConfigT = TypeVar("ConfigT", bound="Config")
+
+
+@dataclass(frozen=True)
+class Search:
+    """Where tuning looks for a parameter; stands beside its type.
+
+    Parameters
+    ----------
+    values : tuple of numbers or words
+        What a grid tries. Between the least and the greatest number, other searches try any.
+    log : bool
+        Whether equal ratios, not equal differences, are equally likely.
+    """
+
+    values: tuple[Any, ...]
+    log: bool = False
 
 
 class Config(BaseModel):
@@ -26,6 +44,10 @@ class Config(BaseModel):
     """Same seed, same result, whatever the number of threads."""
     threads: Count | None = None
     """Number of threads; by default every core."""
+    validation_metric: str = "ndcg@10"
+    """What a model is judged by on validation ratings, ranking by the primary aspect."""
+    validation_users: Count = 2_000
+    """The most validation users that are looked at."""
 
 
 class TrainingConfig(Config):
@@ -33,16 +55,12 @@ class TrainingConfig(Config):
 
     iterations: Count = 40_000
     """The most iterations."""
-    batch_size: Count = 2_000
-    """Pairs per step."""
     evaluate_every: Count = 500
     """Iterations between two looks at the validation set."""
     patience: Count = 10
     """Looks without improvement after which training stops."""
-    validation_metric: str = "ndcg@10"
-    """What early stopping looks at, ranking by the primary aspect."""
-    validation_users: Count = 2_000
-    """The most users that early stopping looks at."""
+    missing: Missing = "marginalize"
+    """Leave missing aspects out of what is learned from, or count them as rated 0 (the paper)."""
 
 
 def make_config(kind: type[ConfigT], parameters: Mapping[str, Any]) -> ConfigT:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
@@ -12,29 +10,26 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from dmrank.directional.families import Family, Gaussian, Student
-from dmrank.directional.scales import from_training_scale, to_training_scale
 from dmrank.errors import ConfigError
-from dmrank.metrics import parse_metric
-from dmrank.models.base import Model, Vectors
-from dmrank.models.calibration import Calibration, calibrate, covariance_factor
+from dmrank.models.base import Fitting, training_values
+from dmrank.models.calibration import Calibration, covariance_factor
 from dmrank.models.config import Count, NotNegative, Positive, Share, TrainingConfig
-from dmrank.models.validation import Validator
+from dmrank.models.itemmean import item_means
+from dmrank.models.scores import Vectors
+from dmrank.models.trained import TrainedModel
 from dmrank.ratings import Ratings
-from dmrank.training.checkpoints import Checkpoint
 from dmrank.training.data import (
     Accumulators,
     Parameters,
     TrainingData,
     empty_accumulators,
-    training_data,
 )
 from dmrank.training.initial import initial_parameters, unpack
-from dmrank.training.loop import RunIterations, Schedule, train
+from dmrank.training.loop import RunIterations
 from dmrank.training.prior import prior_covariance
 from dmrank.training.settings import Covariance, CovariancePrior, StepSettings
 from dmrank.training.steps import run_iterations
 
-_CHUNK = 1 << 16
 #: So many training ratings are enough for one number.
 _CALIBRATION_ROWS = 20_000
 
@@ -42,6 +37,8 @@ _CALIBRATION_ROWS = 20_000
 class DMRConfig(TrainingConfig):
     """Parameters of DMR, with the names of the paper in brackets."""
 
+    batch_size: Count = 2_000
+    """Pairs per step."""
     factors: Count = 10
     """Dimension of the latent factors [d]."""
     learning_rate: Positive = 0.1
@@ -74,13 +71,11 @@ class DMRConfig(TrainingConfig):
     """Give each item a learned offset per aspect, started at its user-adjusted mean rating."""
     offset_regularization: NotNegative = 0.0
     """Weight of the Gaussian prior of the item offsets per sampled pair."""
-    missing: Literal["marginalize", "zero"] = "marginalize"
-    """Leave missing aspects out of a pair, or count them as rated 0 (the paper)."""
     initial_deviation: Annotated[float, Field(gt=0, le=10)] = 0.1
     """Standard deviation of the factors before training."""
 
 
-class DMR(Model):
+class DMR(TrainedModel):
     """Directional Multivariate Ranking.
 
     Maximises the likelihood of the observed directions d = r_ui − r_uj of pairs of rating vectors,
@@ -131,19 +126,10 @@ class DMR(Model):
             }
         )
 
-    def _fit(
-        self,
-        ratings: Ratings,
-        validation: Ratings | None,
-        checkpoint: str | os.PathLike[str] | None,
-    ) -> None:
-        config = self.config
-        values = to_training_scale(ratings.values, ratings.scale).astype(np.float32)
-        data = training_data(
-            ratings.user_pointer, ratings.item_codes, values, len(ratings.items), config.missing
-        )
+    def _fit(self, fitting: Fitting) -> None:
+        config, ratings = self.config, fitting.ratings
+        data = fitting.training_data(config.missing)
         sigma_prior = prior_covariance(data.values)
-        prior = self._prior(sigma_prior)
         parameters = initial_parameters(
             len(ratings.users),
             len(ratings.items),
@@ -157,29 +143,14 @@ class DMR(Model):
             seed=config.seed,
         )
         accumulators = empty_accumulators(parameters)
-        validator = None
-        if validation is not None:
-            metric = parse_metric(config.validation_metric)
-            validator = Validator(ratings, validation, metric, config.validation_users, config.seed)
-        primary = np.zeros(len(ratings.aspects), dtype=np.float32)
-        primary[ratings.aspect(ratings.primary_aspect)] = 1
-
-        def validate() -> float:
-            assert validator is not None
-            return validator(*_mixed_vectors(_unpadded(parameters, config.factors), primary))
-
-        self.history = train(
-            self._runner(data, parameters, accumulators, prior),
+        self._train(
+            fitting,
+            self._runner(data, parameters, accumulators, self._prior(sigma_prior)),
             parameters._asdict(),
             {f"squares.{name}": array for name, array in accumulators._asdict().items()},
-            Schedule(config.iterations, config.evaluate_every, config.patience),
-            evaluate=None if validator is None else validate,
-            checkpoint=None if checkpoint is None else self._checkpoint(checkpoint, ratings),
-            title="DMR",
-            pairs_per_iteration=config.batch_size * (1 if config.covariance == "identity" else 2),
+            learned=lambda: _unpadded(parameters, config.factors),
+            samples_per_iteration=config.batch_size * (1 if config.covariance == "identity" else 2),
         )
-        self._arrays = _unpadded(parameters, config.factors)
-        self._arrays |= self._calibrate(ratings, values).to_arrays()
 
     def _prior(self, sigma_prior: NDArray[np.float64]) -> CovariancePrior:
         """Return the inverse-Wishart prior of every Σ (paper 3.2.2, design section 2)."""
@@ -231,58 +202,25 @@ class DMR(Model):
 
         return run
 
-    def _checkpoint(self, folder: str | os.PathLike[str], ratings: Ratings) -> Checkpoint:
-        digest = hashlib.sha256()
-        for array in (ratings.user_pointer, ratings.item_codes, ratings.values):
-            digest.update(array.tobytes())
-        # The number of threads changes no bit, so that a run may go on with another.
-        run = self.config.model_dump(mode="json", exclude={"threads"})
-        return Checkpoint(folder, {**run, "training ratings": digest.hexdigest()})
-
-    def _calibrate(self, ratings: Ratings, values: NDArray[np.float32]) -> Calibration:
+    def _calibrate(self, ratings: Ratings) -> Calibration:
+        calibration = super()._calibrate(ratings)
         users, items = ratings.user_codes, ratings.item_codes
-        scores = self._raw_scores(users, items)
-        calibration = calibrate(users, scores, values, len(ratings.users))
         rng = np.random.default_rng(self.config.seed)
         rows = rng.permutation(len(ratings))[:_CALIBRATION_ROWS]
-        residuals = values[rows] - calibration(users[rows], scores[rows])
+        predicted = calibration(users[rows], self._raw_scores(users[rows], items[rows]))
+        residuals = training_values(ratings)[rows] - predicted
         factor = covariance_factor(residuals, self._covariances(users[rows], items[rows]))
         return replace(calibration, covariance_factor=factor)
 
-    def _raw_scores(
-        self, users: NDArray[np.integer], items: NDArray[np.integer]
-    ) -> NDArray[np.float32]:
-        """Return r̂_ui = (U_u * V_i) Wᵀ, plus item offsets if there are any."""
-        arrays = self._arrays
-        scores = np.empty((len(users), len(arrays["aspects"])), dtype=np.float32)
-        for start in range(0, len(users), _CHUNK):
-            rows = slice(start, start + _CHUNK)
-            joint = arrays["users"][users[rows]] * arrays["items"][items[rows]]
-            scores[rows] = joint @ arrays["aspects"].T
-            if len(arrays["offsets"]):
-                scores[rows] += arrays["offsets"][items[rows]]
-        return scores
-
-    def _predict(
-        self, users: NDArray[np.integer], items: NDArray[np.integer], *, raw: bool
-    ) -> NDArray[np.float32]:
-        scores = self._raw_scores(users, items)
-        if raw:
-            return scores
-        ratings = Calibration.from_arrays(self._arrays)(users, scores)
-        scale = self.catalogue.scale
-        # Ratings are clipped to the training scale before they are mapped back.
-        return from_training_scale(np.clip(ratings, 1, 5), scale).astype(np.float32)
-
     def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
-        slope = Calibration.from_arrays(self._arrays).slope
-        return _mixed_vectors(self._arrays, weights * slope)
-
-    def _score_block(
-        self, users: NDArray[np.integer], weights: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        vectors = self._vectors(weights)
-        return vectors.users[users] @ vectors.items.T
+        """Return vectors whose dot product is Σ_k w_k r̂_uik."""
+        arrays = self._arrays
+        users = arrays["users"] * (weights @ arrays["aspects"])
+        items = arrays["items"]
+        if len(arrays["offsets"]):
+            users = np.column_stack([users, np.ones(len(users), dtype=np.float32)])
+            items = np.column_stack([items, arrays["offsets"] @ weights])
+        return Vectors(users.astype(np.float32), items.astype(np.float32))
 
     def correlation(self, user: str, item: str) -> NDArray[np.float64]:
         """Return the correlation of the aspects in the user's rating of the item, K × K.
@@ -312,27 +250,6 @@ class DMR(Model):
         return weight * of_user + (1 - weight) * of_item
 
 
-def item_means(data: TrainingData, pseudo_ratings: float = 5.0) -> NDArray[np.float32]:
-    """Return each item's mean rating per aspect, adjusted for its raters and shrunk to 0.
-
-    The mean is over r_uik − r̄_u·, so that an item is not good because lenient users rated it.
-    """
-    observed = ~np.isnan(data.values)
-    values = np.where(observed, data.values, 0)
-    n_users, n_items = len(data.user_ptr) - 1, len(data.item_counts)
-    counts = np.bincount(data.row_users, observed.sum(axis=1), minlength=n_users)
-    level = np.bincount(data.row_users, values.sum(axis=1), minlength=n_users) / np.maximum(
-        counts, 1
-    )
-    adjusted = np.where(observed, values - level[data.row_users][:, None], 0)
-    means = np.empty((n_items, values.shape[1]), dtype=np.float32)
-    for k in range(values.shape[1]):
-        of_item = np.bincount(data.items, observed[:, k], minlength=n_items)
-        total = np.bincount(data.items, adjusted[:, k], minlength=n_items)
-        means[:, k] = total / (of_item + pseudo_ratings)
-    return means
-
-
 def _unpadded(parameters: Parameters, factors: int) -> dict[str, NDArray[Any]]:
     aspects = len(parameters.aspects)
     arrays = parameters._asdict()
@@ -340,13 +257,3 @@ def _unpadded(parameters: Parameters, factors: int) -> dict[str, NDArray[Any]]:
         arrays[name] = np.ascontiguousarray(arrays[name][:, :factors])
     arrays["offsets"] = np.ascontiguousarray(parameters.offsets[:, :aspects])
     return arrays
-
-
-def _mixed_vectors(arrays: dict[str, NDArray[Any]], weights: NDArray[np.float32]) -> Vectors:
-    """Return vectors whose dot product is Σ_k w_k r̂_uik."""
-    users = arrays["users"] * (weights @ arrays["aspects"])
-    items = arrays["items"]
-    if len(arrays["offsets"]):
-        users = np.column_stack([users, np.ones(len(users), dtype=np.float32)])
-        items = np.column_stack([items, arrays["offsets"] @ weights])
-    return Vectors(users.astype(np.float32), items.astype(np.float32))

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from dmrank.errors import DataError
 from dmrank.metrics import Metric
-from dmrank.ranking import lists_of, ranks_of_items
+from dmrank.models.scores import ItemLists, Question, Scorer
+from dmrank.ranking import lists_of
 from dmrank.ratings import Ratings
 from dmrank.split import canonical_order
 
@@ -56,10 +57,10 @@ class Validator:
         self.metric = metric
         users, items = _codes_in(train, validation)
         gains = validation.values[:, validation.aspect(train.primary_aspect)]
-        self.candidates = np.bincount(train.item_codes, minlength=len(train.items)) > 0
+        candidates = np.bincount(train.item_codes, minlength=len(train.items)) > 0
         trained = np.diff(train.user_pointer) > 0
         usable = (users >= 0) & (items >= 0) & ~np.isnan(gains)
-        usable[usable] &= trained[users[usable]] & self.candidates[items[usable]]
+        usable[usable] &= trained[users[usable]] & candidates[items[usable]]
         users, items, gains = users[usable], items[usable], gains[usable]
         chosen = np.unique(users)
         if len(chosen) == 0:
@@ -73,34 +74,25 @@ class Validator:
         mine = np.isin(users, chosen)
         order = np.lexsort((items[mine], users[mine]))
         self.users = chosen
-        self.items, self.gains = items[mine][order], gains[mine][order]
-        self.pointer = np.searchsorted(users[mine][order], np.append(chosen, len(train.users)))
+        pointer = np.searchsorted(users[mine][order], np.append(chosen, len(train.users)))
         seen = (train.user_pointer, train.item_codes)
         if also_seen is not None:
             seen = _union(train, also_seen)
-        self.seen_pointer, self.seen_items = lists_of(*seen, chosen)
-
-    def __call__(
-        self, user_vectors: NDArray[np.float32], item_vectors: NDArray[np.float32]
-    ) -> float:
-        """Return the mean metric of a model that scores by dot products; vectors of all users."""
-        return float(np.nanmean(self.per_user(user_vectors, item_vectors)))
-
-    def per_user(
-        self, user_vectors: NDArray[np.float32], item_vectors: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
-        """Return the metric of each user in `self.users`."""
-        ranks = ranks_of_items(
-            user_vectors[self.users],
-            item_vectors,
-            self.pointer,
-            self.items,
-            self.gains,
-            self.seen_pointer,
-            self.seen_items,
-            self.candidates,
+        self.question = Question(
+            items=ItemLists(pointer, items[mine][order]),
+            gains=gains[mine][order],
+            excluded=ItemLists(*lists_of(*seen, chosen)),
+            candidates=candidates,
         )
-        return self.metric(ranks, self.gains, self.pointer)
+
+    def __call__(self, scorer: Scorer, threads: int | None = None) -> float:
+        """Return the mean metric of a model; its scorer knows all users."""
+        return float(np.nanmean(self.per_user(scorer, threads)))
+
+    def per_user(self, scorer: Scorer, threads: int | None = None) -> NDArray[np.float64]:
+        """Return the metric of each user in `self.users`."""
+        ranks = scorer.ranks(self.users, self.question, threads)
+        return self.metric(ranks, self.question.gains, self.question.items.pointer)
 
 
 def _union(one: Ratings, other: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

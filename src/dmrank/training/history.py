@@ -86,7 +86,9 @@ class History:
     def __repr__(self) -> str:
         if not self.iterations:
             return "History(no evaluation)"
-        parts = [f"{self.iterations[-1]:,} iterations", f"objective {self.objective[-1]:.3f}"]
+        parts = [f"{self.iterations[-1]:,} iterations"]
+        if not np.isnan(self.objective[-1]):
+            parts.append(f"objective {self.objective[-1]:.3f}")
         if not np.isnan(self.validation).all():
             best = np.nanmax(self.validation)
             parts.append(f"best validation {best:.4f} at {self.best_iteration:,}")

@@ -69,8 +69,9 @@ def train(
     *,
     evaluate: Callable[[], float] | None = None,
     checkpoint: Checkpoint | None = None,
+    callback: Callable[[History], None] | None = None,
     title: str = "training",
-    pairs_per_iteration: int = 0,
+    samples_per_iteration: int = 0,
 ) -> History:
     """Run iterations until they are done, nothing improves, or somebody interrupts.
 
@@ -92,9 +93,11 @@ def train(
         Returns the validation value of the current parameters; the higher the better.
     checkpoint : Checkpoint, optional
         Where to save, and to resume from.
+    callback : callable, optional
+        Called with the history after each evaluation; what it raises ends the training.
     title : str
         What the progress bar says.
-    pairs_per_iteration : int
+    samples_per_iteration : int
         For the speed that the progress bar shows.
     """
     history, best, first = History(), _Best(), 0
@@ -136,7 +139,9 @@ def train(
                         ),
                         last=first >= schedule.iterations or best.since >= schedule.patience,
                     )
-                speed = pairs_per_iteration * count / max(seconds, 1e-9)
+                speed = samples_per_iteration * count / max(seconds, 1e-9)
+                if callback is not None:
+                    callback(history)
                 progress.update(first, note=_note(objective, value, speed))
             else:
                 if first < schedule.iterations:
@@ -164,5 +169,5 @@ def _note(objective: float, value: float, speed: float) -> str:
     if not np.isnan(value):
         parts.append(f"validation {value:.4f}")
     if speed:
-        parts.append(f"{speed / 1e6:.2f} M pairs/s")
+        parts.append(f"{speed / 1e6:.2f} M samples/s")
     return " · ".join(parts)

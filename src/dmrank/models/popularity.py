@@ -1,0 +1,45 @@
+"""Popularity: the items that most people rated."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.models.base import Fitting, Model
+from dmrank.models.config import Config
+from dmrank.models.scores import Vectors
+
+
+class PopularityConfig(Config):
+    """Popularity has no parameters of its own; nothing in it is random."""
+
+
+class Popularity(Model):
+    """Rank by the number of training ratings: score(u, i) = n_i.
+
+    One score for all aspects and users; the bar that every personal ranking has to clear.
+
+    Parameters
+    ----------
+    **parameters
+        See :class:`PopularityConfig`.
+
+    Examples
+    --------
+    >>> from dmrank import Ratings
+    >>> users, items, values = ["a", "b", "b"], ["x", "x", "y"], [[1], [2], [5]]
+    >>> ratings = Ratings.from_arrays(users, items, values, aspects=["r"])
+    >>> Popularity().fit(ratings).recommend("a", n=2, exclude_seen=False)["item"].to_list()
+    ['x', 'y']
+    """
+
+    Config = PopularityConfig
+
+    def _fit(self, fitting: Fitting) -> None:
+        ratings = fitting.ratings
+        counts = np.bincount(ratings.item_codes, minlength=len(ratings.items))
+        self._arrays = {"counts": counts.astype(np.float32)}
+
+    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+        users = np.full((len(self.catalogue.users), 1), weights.sum(), dtype=np.float32)
+        return Vectors(users, self._arrays["counts"][:, None])

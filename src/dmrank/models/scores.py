@@ -1,0 +1,125 @@
+"""What a model ranks with: vectors whose dot products are scores, or scores block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.ranking import TopN, ranks_of_items, ranks_of_items_scores, top_n, top_n_scores
+
+#: Users whose scores are computed at once by models without vectors.
+_BLOCK = 256
+#: Pairs whose vectors are gathered at once.
+_PAIRS = 1 << 16
+
+Codes: TypeAlias = NDArray[np.integer]
+
+
+class ItemLists(NamedTuple):
+    """Items of some users: those of the n-th are ``items[pointer[n]:pointer[n + 1]]``."""
+
+    pointer: NDArray[np.int64]
+    items: Codes
+
+    def of(self, start: int, stop: int) -> ItemLists:
+        """Return the lists of a range of the users."""
+        pointer = self.pointer[start : stop + 1]
+        return ItemLists(pointer - pointer[0], self.items[pointer[0] : pointer[-1]])
+
+
+class Question(NamedTuple):
+    """Where are these items in the rankings of some users? See `ranking.ranks_of_items`."""
+
+    items: ItemLists
+    gains: NDArray[np.floating]
+    excluded: ItemLists
+    candidates: NDArray[np.bool_]
+
+
+class Vectors(NamedTuple):
+    """Scores as dot products: score(u, i) = users[u] · items[i]."""
+
+    users: NDArray[np.float32]
+    items: NDArray[np.float32]
+
+    def top_n(self, users: Codes, n: int, excluded: ItemLists, threads: int | None) -> TopN:
+        """Return the best items of each user that are not excluded for it."""
+        return top_n(self.users[users], self.items, n, *excluded, threads=threads)
+
+    def ranks(self, users: Codes, asked: Question, threads: int | None) -> NDArray[np.int64]:
+        """Return the rank of each asked item in the full ranking of its user."""
+        return ranks_of_items(
+            self.users[users],
+            self.items,
+            *asked.items,
+            asked.gains,
+            *asked.excluded,
+            asked.candidates,
+            threads=threads,
+        )
+
+    def of_pairs(self, users: Codes, items: Codes) -> NDArray[np.float32]:
+        """Return the scores of (user, item) pairs."""
+        scores = np.empty(len(users), dtype=np.float32)
+        for start in range(0, len(users), _PAIRS):
+            rows = slice(start, start + _PAIRS)
+            np.einsum(
+                "nf,nf->n", self.users[users[rows]], self.items[items[rows]], out=scores[rows]
+            )
+        return scores
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Scores that are computed for some users and all items at once."""
+
+    score: Callable[[Codes], NDArray[np.float32]]
+
+    def top_n(self, users: Codes, n: int, excluded: ItemLists, threads: int | None) -> TopN:
+        """Return the best items of each user that are not excluded for it."""
+        parts = [
+            top_n_scores(self.score(users[rows]), n, *own, threads=threads)
+            for rows, own in _blocks(len(users), excluded)
+        ]
+        items, scores = zip(*parts, strict=True)
+        return TopN(np.concatenate(items), np.concatenate(scores))
+
+    def ranks(self, users: Codes, asked: Question, threads: int | None) -> NDArray[np.int64]:
+        """Return the rank of each asked item in the full ranking of its user."""
+        parts = [
+            ranks_of_items_scores(
+                self.score(users[rows]),
+                *asked.items.of(rows.start, rows.stop),
+                asked.gains[asked.items.pointer[rows.start] : asked.items.pointer[rows.stop]],
+                *own,
+                asked.candidates,
+                threads=threads,
+            )
+            for rows, own in _blocks(len(users), asked.excluded)
+        ]
+        return np.concatenate(parts)
+
+    def of_pairs(self, users: Codes, items: Codes) -> NDArray[np.float32]:
+        """Return the scores of (user, item) pairs."""
+        scores = np.empty(len(users), dtype=np.float32)
+        asked, row_of = np.unique(users, return_inverse=True)
+        order = np.argsort(row_of, kind="stable")
+        ends = np.searchsorted(row_of[order], np.arange(len(asked) + 1))
+        for start in range(0, len(asked), _BLOCK):
+            stop = min(start + _BLOCK, len(asked))
+            rows = order[ends[start] : ends[stop]]
+            scores[rows] = self.score(asked[start:stop])[row_of[rows] - start, items[rows]]
+        return scores
+
+
+Scorer: TypeAlias = Vectors | Blocks
+
+
+def _blocks(users: int, lists: ItemLists) -> Iterator[tuple[slice, ItemLists]]:
+    for start in range(0, users, _BLOCK):
+        stop = min(start + _BLOCK, users)
+        yield slice(start, stop), lists.of(start, stop)
