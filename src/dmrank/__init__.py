@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dmrank.errors import UnknownItemError as UnknownItemError
     from dmrank.errors import UnknownUserError as UnknownUserError
     from dmrank.models import DMR as DMR
+    from dmrank.models import MBPR as MBPR
+    from dmrank.models import MTER as MTER
     from dmrank.models import ItemMean as ItemMean
     from dmrank.models import Model as Model
     from dmrank.models import Popularity as Popularity
@@ -36,6 +38,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "DMR": "models",
+    "MBPR": "models",
+    "MTER": "models",
     "ConfigError": "errors",
     "DataError": "errors",
     "DmrankError": "errors",

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 import dmrank
 from dmrank import (
     DMR,
+    MBPR,
+    MTER,
     ConfigError,
     DataError,
     ItemMean,
@@ -27,8 +29,10 @@ QUICK = {"iterations": 800, "evaluate_every": 200}
 
 #: Every model, with parameters that make it quick on small data.
 MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
-    "dmr": (DMR, {**QUICK, "batch_size": 256, "factors": 4, "learning_rate": 0.3}),
+    "dmr": (DMR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
     "itemmean": (ItemMean, {}),
+    "mbpr": (MBPR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
+    "mter": (MTER, {**QUICK, "batch_size": 256, "factors": 4, "learning_rate": 0.3}),
     "popularity": (Popularity, {}),
 }
 #: Models that have the same list for everybody.

@@ -14,9 +14,8 @@ from dmrank.errors import ConfigError
 from dmrank.models.base import Fitting, training_values
 from dmrank.models.calibration import Calibration, covariance_factor
 from dmrank.models.config import Count, NotNegative, Positive, Share, TrainingConfig
+from dmrank.models.factored import FactorModel, unpadded
 from dmrank.models.itemmean import item_means
-from dmrank.models.scores import Vectors
-from dmrank.models.trained import TrainedModel
 from dmrank.ratings import Ratings
 from dmrank.training.data import (
     Accumulators,
@@ -75,7 +74,7 @@ class DMRConfig(TrainingConfig):
     """Standard deviation of the factors before training."""
 
 
-class DMR(TrainedModel):
+class DMR(FactorModel):
     """Directional Multivariate Ranking.
 
     Maximises the likelihood of the observed directions d = r_ui − r_uj of pairs of rating vectors,
@@ -148,7 +147,7 @@ class DMR(TrainedModel):
             self._runner(data, parameters, accumulators, self._prior(sigma_prior)),
             parameters._asdict(),
             {f"squares.{name}": array for name, array in accumulators._asdict().items()},
-            learned=lambda: _unpadded(parameters, config.factors),
+            learned=lambda: unpadded(parameters, config.factors),
             samples_per_iteration=config.batch_size * (1 if config.covariance == "identity" else 2),
         )
 
@@ -212,16 +211,6 @@ class DMR(TrainedModel):
         factor = covariance_factor(residuals, self._covariances(users[rows], items[rows]))
         return replace(calibration, covariance_factor=factor)
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
-        """Return vectors whose dot product is Σ_k w_k r̂_uik."""
-        arrays = self._arrays
-        users = arrays["users"] * (weights @ arrays["aspects"])
-        items = arrays["items"]
-        if len(arrays["offsets"]):
-            users = np.column_stack([users, np.ones(len(users), dtype=np.float32)])
-            items = np.column_stack([items, arrays["offsets"] @ weights])
-        return Vectors(users.astype(np.float32), items.astype(np.float32))
-
     def correlation(self, user: str, item: str) -> NDArray[np.float64]:
         """Return the correlation of the aspects in the user's rating of the item, K × K.
 
@@ -248,12 +237,3 @@ class DMR(TrainedModel):
         of_user = unpack(by_user[users], size).astype(np.float64)
         of_item = unpack(arrays["item_covariances"][items], size).astype(np.float64)
         return weight * of_user + (1 - weight) * of_item
-
-
-def _unpadded(parameters: Parameters, factors: int) -> dict[str, NDArray[Any]]:
-    aspects = len(parameters.aspects)
-    arrays = parameters._asdict()
-    for name in ("users", "items", "aspects"):
-        arrays[name] = np.ascontiguousarray(arrays[name][:, :factors])
-    arrays["offsets"] = np.ascontiguousarray(parameters.offsets[:, :aspects])
-    return arrays

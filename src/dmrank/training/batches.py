@@ -1,7 +1,7 @@
-"""One batch of training: its memory, and its tasks of drawing, grouping and updating.
+"""One batch of training: its memory, and its phases of drawing, grouping and updating.
 
 A batch is drawn, grouped by user and by item, differentiated and used for an update. Each of
-these is cut into tasks that can be done in any order.
+these is a phase of a team of threads (see `threads`), cut into tasks that can be done in any order.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmrank.directional.compiling import compiled
+from dmrank.directional.lanes import LANES
+from dmrank.directional.transpose import padded
 from dmrank.training.adagrad import TASKS, RowUpdate, ascended, update_rows
 from dmrank.training.covariances import CovarianceGradients, update_roots
 from dmrank.training.factors import FactorGradients
 from dmrank.training.pairs import PERSONALIZED, choose_hardest
-from dmrank.training.sampling import Groups, Pairs, draw_pairs, group, random_stream
+from dmrank.training.sampling import NO_ROW, Groups, Pairs, draw_pairs, group, random_stream
+from dmrank.training.threads import begin_task, finish_and_begin_task, wait_for_tasks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +29,64 @@ if TYPE_CHECKING:
     from dmrank.training.settings import FactorSettings, PriorWeights, SamplerSettings
 
     Float32s = NDArray[np.float32]
+    Counters = NDArray[np.int64]
+
+# Batches are drawn ahead until they hold so many samples: drawing needs no parameters, and threads
+# wait for each other less often.
+_SAMPLES_AHEAD = 32_768
+_MOST_BATCHES_AHEAD = 16
+
+
+def in_whole_blocks(batch_size: int) -> int:
+    """Return the size of a batch in memory; what is beyond the batch counts as skipped.
+
+    Examples
+    --------
+    >>> in_whole_blocks(2000), in_whole_blocks(1)
+    (2000, 16)
+    """
+    return -(-batch_size // LANES) * LANES
+
+
+def batches_ahead(batch_size: int) -> int:
+    """Return how many batches are drawn at once.
+
+    Examples
+    --------
+    >>> batches_ahead(100), batches_ahead(2000), batches_ahead(100_000)
+    (16, 16, 1)
+    """
+    return min(max(_SAMPLES_AHEAD // in_whole_blocks(batch_size), 1), _MOST_BATCHES_AHEAD)
+
+
+def empty_pairs(batches: int, batch_size: int, aspects: int) -> Pairs:
+    """Return memory for batches of pairs, all of them skipped."""
+    size = in_whole_blocks(batch_size)
+    return Pairs(
+        np.full((batches, size), -1, dtype=np.int32),
+        np.full((batches, size, 2), -1, dtype=np.int32),
+        np.zeros((batches, size, padded(aspects)), dtype=np.float32),
+        np.full((batches, size), NO_ROW, dtype=np.int64),
+    )
+
+
+def empty_groups(batches: int, entries: int) -> Groups:
+    """Return memory for the groups of batches with so many entries."""
+    shapes = [(batches, entries)] * 4 + [(batches, 2)]
+    return Groups(*(np.empty(shape, dtype=np.int32) for shape in shapes))
+
+
+def empty_factor_gradients(parameters: Parameters, batch_size: int) -> FactorGradients:
+    """Return memory for the gradients of one batch."""
+    K, width = parameters.aspects.shape
+    size = in_whole_blocks(batch_size)
+    return FactorGradients(
+        users=np.zeros((size, width), dtype=np.float32),
+        items=np.zeros((size, width), dtype=np.float32),
+        offsets=np.zeros((size if len(parameters.offsets) else 0, padded(K)), dtype=np.float32),
+        aspects=np.zeros((TASKS, K * width), dtype=np.float32),
+        objective=np.zeros(TASKS),
+    )
 
 
 @compiled
@@ -49,38 +110,117 @@ def groups_of(groups: Groups, batch: int) -> Groups:
 
 
 @compiled
-def draw_task(
+def draw_batches(
     data: TrainingData,
-    parameters: Parameters,
     sampler: SamplerSettings,
     first: int,
     steps: int,
+    batches: int,
     pairs: Pairs,
-    task: int,
-) -> None:
-    """Draw a part of one of the batches from number ``first`` on."""
-    batch, part = task // TASKS, task % TASKS
-    stream = random_stream(sampler.seed, (first + batch) // steps, (first + batch) % steps)
-    start = sampler.batch_size * part // TASKS
-    end = sampler.batch_size * (part + 1) // TASKS
-    drawn = pairs_of(pairs, batch)
-    draw_pairs(data, sampler.rated_share, stream, drawn, start, end)
-    if sampler.hard_negatives > 1:
-        choose_hardest(data, parameters, sampler.hard_negatives, stream, drawn, start, end)
+    counters: Counters,
+    phase: int,
+) -> int:
+    """Draw batches from number ``first`` on, in one phase, and return the next phase.
+
+    An iteration consists of ``steps`` batches.
+    """
+    tasks = batches * TASKS
+    task = begin_task(counters, phase)
+    while task < tasks:
+        batch, part = task // TASKS, task % TASKS
+        stream = random_stream(sampler.seed, (first + batch) // steps, (first + batch) % steps)
+        start = sampler.batch_size * part // TASKS
+        end = sampler.batch_size * (part + 1) // TASKS
+        draw_pairs(data, sampler.rated_share, stream, pairs_of(pairs, batch), start, end)
+        task = finish_and_begin_task(counters, phase)
+    wait_for_tasks(counters, phase, tasks)
+    return phase + 1
 
 
 @compiled
-def group_task(pairs: Pairs, users: Groups, items: Groups, is_shared: bool, task: int) -> None:
-    """Group a batch by user or by item; pairs that share one Σ as if they had one user."""
-    batch = task // 2
-    if task % 2 == 1:
-        group(pairs.items[batch].ravel(), groups_of(items, batch))
-        return
-    keys = pairs.users[batch].copy()
-    if is_shared:
-        for pair in range(keys.shape[0]):
-            keys[pair] = min(keys[pair], 0)
-    group(keys, groups_of(users, batch))
+def harden_batch(
+    data: TrainingData,
+    parameters: Parameters,
+    sampler: SamplerSettings,
+    number: int,
+    steps: int,
+    pairs: Pairs,
+    counters: Counters,
+    phase: int,
+) -> int:
+    """Make the unrated items of the only batch hard, in one phase, and return the next phase."""
+    stream = random_stream(sampler.seed, number // steps, number % steps)
+    task = begin_task(counters, phase)
+    while task < TASKS:
+        start = sampler.batch_size * task // TASKS
+        end = sampler.batch_size * (task + 1) // TASKS
+        drawn = pairs_of(pairs, 0)
+        choose_hardest(data, parameters, sampler.hard_negatives, stream, drawn, start, end)
+        task = finish_and_begin_task(counters, phase)
+    wait_for_tasks(counters, phase, TASKS)
+    return phase + 1
+
+
+@compiled
+def group_batches(
+    batches: int,
+    pairs: Pairs,
+    users: Groups,
+    items: Groups,
+    first_joined: int,
+    counters: Counters,
+    phase: int,
+) -> int:
+    """Group batches by user and by item, in one phase, and return the next phase.
+
+    Every other batch from ``first_joined`` on is grouped as if all its pairs had one user, for
+    they share one Σ; if it is negative, none is.
+    """
+    tasks = batches * 2
+    task = begin_task(counters, phase)
+    while task < tasks:
+        batch = task // 2
+        if task % 2 == 1:
+            group(pairs.items[batch].ravel(), groups_of(items, batch))
+        elif first_joined >= 0 and batch % 2 == first_joined:
+            group(np.minimum(pairs.users[batch], np.int32(0)), groups_of(users, batch))
+        else:
+            group(pairs.users[batch], groups_of(users, batch))
+        task = finish_and_begin_task(counters, phase)
+    wait_for_tasks(counters, phase, tasks)
+    return phase + 1
+
+
+@compiled
+def update_factors_together(
+    parameters: Parameters,
+    squares: Accumulators,
+    settings: FactorSettings,
+    users: Groups,
+    items: Groups,
+    gradients: FactorGradients,
+    objectives: NDArray[np.float64],
+    counters: Counters,
+    phase: int,
+) -> None:
+    """Update U, V, W and the offsets in one phase, and note the mean objective of the batch."""
+    task = begin_task(counters, phase)
+    while task < TASKS:
+        if task == 0:
+            objectives[0] = mean_objective(gradients.objective, users)
+        update_factors(parameters, squares, settings, users, items, gradients, task)
+        task = finish_and_begin_task(counters, phase)
+    wait_for_tasks(counters, phase, TASKS)
+
+
+@compiled
+def mean_objective(objective: NDArray[np.float64], users: Groups) -> float:
+    """Return the mean over the samples of a batch of what the tasks have summed."""
+    total = 0.0
+    for task in range(TASKS):
+        total += objective[task]
+    drawn = users.totals[1]
+    return total / drawn if drawn > 0 else np.nan
 
 
 @compiled

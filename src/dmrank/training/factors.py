@@ -14,7 +14,6 @@ from dmrank.training.adagrad import TASKS
 from dmrank.training.pairs import (
     IDENTITY,
     IDENTITY_SCALE,
-    PairBlock,
     PairCovariance,
     evaluate_pairs,
     gather_pairs,
@@ -78,7 +77,13 @@ def differentiate_factors(
         else:
             differentiate_whitened_mean(block.criterion, ray, 1.0)
             unwhiten_mean_gradient(block.criterion)
-        _differentiate_products(parameters, block, by_aspects)
+        differentiate_products(
+            parameters,
+            block.user_factors,
+            block.item_differences,
+            block.criterion.mean_gradient,
+            by_aspects,
+        )
         scatter(out.users, block.numbers, block.item_differences)
         scatter(out.items, block.numbers, block.user_factors)
         if out.offsets.shape[0] > 0:
@@ -89,18 +94,24 @@ def differentiate_factors(
 
 
 @compiled
-def _differentiate_products(parameters: Parameters, block: PairBlock, by_aspects: Float32s) -> None:
+def differentiate_products(
+    parameters: Parameters,
+    user_factors: Float32s,
+    item_differences: Float32s,
+    mean_gradient: Float32s,
+    by_aspects: Float32s,
+) -> None:
     """Carry ∂/∂μ over to U_u, in place of V_i − V_j, to V_i, in place of U_u, and to W."""
     K, factors = parameters.aspects.shape
     for f in range(factors):
-        user = load(block.user_factors, f)
-        difference = load(block.item_differences, f)
+        user = load(user_factors, f)
+        difference = load(item_differences, f)
         product = user * difference
         by_product = spread(0.0)
         for k in range(K):
-            by_mean = load(block.criterion.mean_gradient, k)
+            by_mean = load(mean_gradient, k)
             by_product = by_product + parameters.aspects[k, f] * by_mean
             n = k * factors + f
             store(by_aspects, n, load(by_aspects, n) + by_mean * product)
-        store(block.item_differences, f, by_product * difference)
-        store(block.user_factors, f, by_product * user)
+        store(item_differences, f, by_product * difference)
+        store(user_factors, f, by_product * user)

@@ -109,24 +109,33 @@ def gather_pairs(
 ) -> None:
     """Fill a block with the pairs from ``start`` on; a skipped pair has d = 0."""
     criterion = block.criterion
-    for lane in range(LANES):
-        pair = start + lane
-        block.numbers[lane] = pair
-        block.users[lane] = max(pairs.users[pair], 0)
-        block.first[lane] = max(pairs.items[pair, 0], 0)
-        block.second[lane] = max(pairs.items[pair, 1], 0)
+    number_lanes(pairs, start, block.numbers, block.users, block.first, block.second)
     gather(pairs.differences, block.numbers, criterion.difference)
     if not covariance.complete:
         separate_missing(criterion, family)
     gather(parameters.users, block.users, block.user_factors)
-    _gather_difference(parameters.items, block, block.item_differences)
+    first, second, quads = block.first, block.second, block.quads
+    gather_difference(parameters.items, first, second, quads, block.item_differences)
     if parameters.offsets.shape[0] > 0:
-        _gather_difference(parameters.offsets, block, criterion.mean)
+        gather_difference(parameters.offsets, first, second, quads, criterion.mean)
     if covariance.kind == PERSONALIZED:
         _gather_covariances(parameters, covariance.user_weight, block)
     if covariance.kind == SHARED:
         for n in range(packed(criterion.aspects, 0)):
             store(criterion.covariance, n, spread(2.0 * parameters.user_covariances[0, n]))
+
+
+@compiled
+def number_lanes(
+    pairs: Pairs, start: int, numbers: Int64s, users: Int64s, first: Int64s, second: Int64s
+) -> None:
+    """Set number, u, i and j of the pairs from ``start`` on; a skipped pair has 0."""
+    for lane in range(LANES):
+        pair = start + lane
+        numbers[lane] = pair
+        users[lane] = max(pairs.users[pair], 0)
+        first[lane] = max(pairs.items[pair, 0], 0)
+        second[lane] = max(pairs.items[pair, 1], 0)
 
 
 @compiled
@@ -147,13 +156,15 @@ def prefetch_pairs(
 
 
 @compiled
-def _gather_difference(table: Float32s, block: PairBlock, out: Float32s) -> None:
+def gather_difference(
+    table: Float32s, first: Int64s, second: Int64s, quads: Float32s, out: Float32s
+) -> None:
     """Set the rows of i minus the rows of j."""
     for column in range(0, table.shape[1], QUAD):
-        gather_quads(table, block.first, column, block.quads, 0)
-        gather_quads(table, block.second, column, block.quads, QUAD)
+        gather_quads(table, first, column, quads, 0)
+        gather_quads(table, second, column, quads, QUAD)
         for q in range(QUAD):
-            store(out, column + q, load(block.quads, q) - load(block.quads, QUAD + q))
+            store(out, column + q, load(quads, q) - load(quads, QUAD + q))
 
 
 @compiled
@@ -177,7 +188,7 @@ def evaluate_pairs(
 ) -> Ray:
     """Predict the means of gathered pairs and return their rays; d, μ and Σ are whitened."""
     criterion = block.criterion
-    _predict_means(parameters, block)
+    predict_means(parameters, block.user_factors, block.item_differences, criterion.mean)
     if covariance.kind == IDENTITY:
         log_determinant = whiten_by_scale(criterion, IDENTITY_SCALE)
     else:
@@ -189,16 +200,18 @@ def evaluate_pairs(
 
 
 @compiled
-def _predict_means(parameters: Parameters, block: PairBlock) -> None:
+def predict_means(
+    parameters: Parameters, user_factors: Float32s, item_differences: Float32s, mean: Float32s
+) -> None:
     """Set μ = (U_u * (V_i − V_j)) Wᵀ, added to the difference of the offsets if there are any."""
     K, factors = parameters.aspects.shape
     has_offsets = parameters.offsets.shape[0] > 0
     for k in range(K):
-        mean = load(block.criterion.mean, k) if has_offsets else spread(0.0)
+        predicted = load(mean, k) if has_offsets else spread(0.0)
         for f in range(factors):
-            product = load(block.user_factors, f) * load(block.item_differences, f)
-            mean = mean + parameters.aspects[k, f] * product
-        store(block.criterion.mean, k, mean)
+            product = load(user_factors, f) * load(item_differences, f)
+            predicted = predicted + parameters.aspects[k, f] * product
+        store(mean, k, predicted)
 
 
 @compiled

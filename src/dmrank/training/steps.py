@@ -10,22 +10,28 @@ from numba import njit
 from dmrank.directional.batches import family_constants
 from dmrank.directional.compiling import compiled, source_fingerprint
 from dmrank.directional.kernels import packed
-from dmrank.directional.lanes import LANES
 from dmrank.directional.transpose import padded
 from dmrank.parallel import count_threads
 from dmrank.training.adagrad import TASKS
 from dmrank.training.batches import (
-    draw_task,
-    group_task,
+    batches_ahead,
+    draw_batches,
+    empty_factor_gradients,
+    empty_groups,
+    empty_pairs,
+    group_batches,
     groups_of,
+    harden_batch,
+    in_whole_blocks,
+    mean_objective,
     pairs_of,
     update_covariances,
-    update_factors,
+    update_factors_together,
 )
 from dmrank.training.covariances import CovarianceGradients, differentiate_covariances
 from dmrank.training.factors import FactorGradients, differentiate_factors
 from dmrank.training.pairs import IDENTITY, SHARED
-from dmrank.training.sampling import NO_ROW, Groups, Pairs
+from dmrank.training.sampling import Groups, Pairs
 from dmrank.training.settings import (
     factor_settings,
     pair_covariance,
@@ -59,11 +65,6 @@ if TYPE_CHECKING:
     Float32s = NDArray[np.float32]
     Objectives = NDArray[np.float64]
     Counters = NDArray[np.int64]
-
-# Batches are drawn ahead until they hold so many pairs: drawing needs no parameters, and threads
-# wait for each other less often.
-_PAIRS_AHEAD = 32_768
-_MOST_BATCHES_AHEAD = 16
 
 
 class _Workspace(NamedTuple):
@@ -101,8 +102,8 @@ def run_iterations(
     workspace = _workspace(parameters, settings)
     batches = count * 2
     ahead = workspace.pairs.users.shape[0]
-    # A batch has two phases; drawing and grouping are two more.
-    counters = new_counters(2 * batches + 2 * (batches // ahead + 1))
+    # A batch has two phases; drawing, hardening and grouping are three more.
+    counters = new_counters(2 * batches + 3 * (batches // ahead + 1))
     run_on_threads(
         count_threads(threads),
         _run,
@@ -125,38 +126,17 @@ def run_iterations(
 
 def _workspace(parameters: Parameters, settings: StepSettings) -> _Workspace:
     K = parameters.aspects.shape[0]
-    width = parameters.users.shape[1]
-    # Whole blocks of lanes; what is beyond the batch counts as skipped.
-    B = -(-settings.batch_size // LANES) * LANES
+    size = in_whole_blocks(settings.batch_size)
     # The hardest j depends on the parameters: it cannot be chosen ahead.
-    ahead = 1
-    if settings.hard_negatives == 1:
-        ahead = min(max(_PAIRS_AHEAD // B, 1), _MOST_BATCHES_AHEAD)
-
-    def groups(entries: int) -> Groups:
-        shapes = [(ahead, entries)] * 4 + [(ahead, 2)]
-        return Groups(*(np.empty(shape, dtype=np.int32) for shape in shapes))
-
-    def rows(count: int, columns: int) -> Float32s:
-        return np.zeros((count, columns), dtype=np.float32)
-
+    ahead = batches_ahead(settings.batch_size) if settings.hard_negatives == 1 else 1
     return _Workspace(
-        pairs=Pairs(
-            np.full((ahead, B), -1, dtype=np.int32),
-            np.full((ahead, B, 2), -1, dtype=np.int32),
-            np.zeros((ahead, B, padded(K)), dtype=np.float32),
-            np.full((ahead, B), NO_ROW, dtype=np.int64),
+        pairs=empty_pairs(ahead, settings.batch_size, K),
+        users=empty_groups(ahead, size),
+        items=empty_groups(ahead, 2 * size),
+        factors=empty_factor_gradients(parameters, settings.batch_size),
+        covariances=CovarianceGradients(
+            np.zeros((size, padded(packed(K, 0))), dtype=np.float32), np.zeros(TASKS)
         ),
-        users=groups(B),
-        items=groups(2 * B),
-        factors=FactorGradients(
-            rows(B, width),
-            rows(B, width),
-            rows(B if len(parameters.offsets) else 0, padded(K)),
-            rows(TASKS, K * width),
-            np.zeros(TASKS),
-        ),
-        covariances=CovarianceGradients(rows(B, padded(packed(K, 0))), np.zeros(TASKS)),
     )
 
 
@@ -180,13 +160,9 @@ def _factor_step(
         differentiate_factors(pairs, parameters, covariance, family, gradients, task)
         task = finish_and_begin_task(counters, phase)
     wait_for_tasks(counters, phase, TASKS)
-    task = begin_task(counters, phase + 1)
-    while task < TASKS:
-        if task == 0:
-            objectives[0] = _mean(gradients.objective, users)
-        update_factors(parameters, squares, settings, users, items, gradients, task)
-        task = finish_and_begin_task(counters, phase + 1)
-    wait_for_tasks(counters, phase + 1, TASKS)
+    update_factors_together(
+        parameters, squares, settings, users, items, gradients, objectives, counters, phase + 1
+    )
 
 
 @compiled
@@ -213,21 +189,12 @@ def _covariance_step(
     task = begin_task(counters, phase + 1)
     while task < TASKS:
         if task == 0:
-            objectives[1] = _mean(gradients.objective, users)
+            objectives[1] = mean_objective(gradients.objective, users)
         update_covariances(
             parameters, squares, covariance, how, weights, users, items, gradients, task
         )
         task = finish_and_begin_task(counters, phase + 1)
     wait_for_tasks(counters, phase + 1, TASKS)
-
-
-@compiled
-def _mean(objective: Objectives, users: Groups) -> float:
-    total = 0.0
-    for task in range(TASKS):
-        total += objective[task]
-    drawn = users.totals[1]
-    return total / drawn if drawn > 0 else np.nan
 
 
 def _cached_run(sources: int) -> Any:
@@ -262,20 +229,13 @@ def _cached_run(sources: int) -> Any:
         for begin in range(0, total, ahead):
             batches = min(ahead, total - begin)
             first = first_iteration * steps + begin
-            tasks = batches * TASKS
-            task = begin_task(counters, phase)
-            while task < tasks:
-                draw_task(data, parameters, sampler, first, steps, pairs, task)
-                task = finish_and_begin_task(counters, phase)
-            wait_for_tasks(counters, phase, tasks)
-            tasks = batches * 2
-            task = begin_task(counters, phase + 1)
-            while task < tasks:
-                is_shared = covariance.kind == SHARED and (begin + task // 2) % steps == 1
-                group_task(pairs, users, items, is_shared, task)
-                task = finish_and_begin_task(counters, phase + 1)
-            wait_for_tasks(counters, phase + 1, tasks)
-            phase += 2
+            phase = draw_batches(data, sampler, first, steps, batches, pairs, counters, phase)
+            if sampler.hard_negatives > 1:
+                phase = harden_batch(
+                    data, parameters, sampler, first, steps, pairs, counters, phase
+                )
+            first_joined = (begin + 1) % 2 if covariance.kind == SHARED else -1
+            phase = group_batches(batches, pairs, users, items, first_joined, counters, phase)
             for batch in range(batches):
                 iteration, step = (begin + batch) // steps, (begin + batch) % steps
                 drawn = pairs_of(pairs, batch)

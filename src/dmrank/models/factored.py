@@ -1,0 +1,36 @@
+"""Models that score by r̂_uik = Σ_f U_uf V_if W_kf + b_ik."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.models.scores import Vectors
+from dmrank.models.trained import TrainedModel
+from dmrank.training.data import Parameters
+
+
+class FactorModel(TrainedModel):
+    """A trained model with the arrays `users`, `items`, `aspects` and, maybe empty, `offsets`."""
+
+    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+        """Return vectors whose dot product is Σ_k w_k r̂_uik."""
+        arrays = self._arrays
+        users = arrays["users"] * (weights @ arrays["aspects"])
+        items = arrays["items"]
+        if len(arrays["offsets"]):
+            users = np.column_stack([users, np.ones(len(users), dtype=np.float32)])
+            items = np.column_stack([items, arrays["offsets"] @ weights])
+        return Vectors(users.astype(np.float32), items.astype(np.float32))
+
+
+def unpadded(parameters: Parameters, factors: int) -> dict[str, NDArray[Any]]:
+    """Return a copy of what was trained, without the columns that fill up whole quads."""
+    aspects = len(parameters.aspects)
+    arrays = parameters._asdict()
+    for name in ("users", "items", "aspects"):
+        arrays[name] = np.ascontiguousarray(arrays[name][:, :factors])
+    arrays["offsets"] = np.ascontiguousarray(parameters.offsets[:, :aspects])
+    return arrays
