@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dmrank.errors import UnknownItemError as UnknownItemError
     from dmrank.errors import UnknownUserError as UnknownUserError
     from dmrank.models import DMR as DMR
+    from dmrank.models import EFM as EFM
     from dmrank.models import MBPR as MBPR
     from dmrank.models import MTER as MTER
     from dmrank.models import ItemMean as ItemMean
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
     from dmrank.statistics import describe as describe
     from dmrank.synthetic import make_hotels as make_hotels
     from dmrank.synthetic import make_ratings as make_ratings
+    from dmrank.tuning import tune as tune
 
 __version__ = "0.1.0"
 
 _HOME = {
     "DMR": "models",
+    "EFM": "models",
     "MBPR": "models",
     "MTER": "models",
     "ConfigError": "errors",
@@ -60,6 +63,7 @@ _HOME = {
     "make_ratings": "synthetic",
     "read_ratings": "read",
     "read_split": "read",
+    "tune": "tuning",
 }
 
 __all__ = ["__version__", "datasets", *_HOME]  # noqa: PLE0604

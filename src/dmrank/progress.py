@@ -9,9 +9,11 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 logger = logging.getLogger("dmrank")
+_shown: ContextVar[bool] = ContextVar("a bar is shown", default=False)
 
 
 class Bar(Protocol):
@@ -45,7 +47,8 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
     ...     for step in range(3):
     ...         progress.update(step + 1)
     """
-    if not sys.stderr.isatty():
+    # A terminal shows one bar: that of the work within which other work is done.
+    if not sys.stderr.isatty() or _shown.get():
         yield _NoBar()
         return
     from rich.console import Console
@@ -74,7 +77,11 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
             def update(self, completed: float, note: str = "") -> None:
                 progress.update(task, completed=completed, note=note)
 
-        yield _RichBar()
+        token = _shown.set(True)
+        try:
+            yield _RichBar()
+        finally:
+            _shown.reset(token)
 
 
 def say(message: str) -> None:

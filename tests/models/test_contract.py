@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import dmrank
 from dmrank import (
     DMR,
+    EFM,
     MBPR,
     MTER,
     ConfigError,
@@ -29,7 +30,17 @@ QUICK = {"iterations": 800, "evaluate_every": 200}
 
 #: Every model, with parameters that make it quick on small data.
 MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
-    "dmr": (DMR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
+    "dmr": (DMR, {**QUICK, "batch_size": 256, "factors": 4, "learning_rate": 0.3}),
+    "efm": (
+        EFM,
+        {
+            **QUICK,
+            "explicit_factors": 4,
+            "latent_factors": 4,
+            "regularization": 0.1,
+            "explicit_share": 0.1,
+        },
+    ),
     "itemmean": (ItemMean, {}),
     "mbpr": (MBPR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
     "mter": (MTER, {**QUICK, "batch_size": 256, "factors": 4, "learning_rate": 0.3}),

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dmrank.cli.options import ReadOptions
-from dmrank.errors import ConfigError, DataError, did_you_mean
-from dmrank.models import MODELS
-from dmrank.models.base import Model
+from dmrank.errors import ConfigError, DataError
+from dmrank.models import find_model
 from dmrank.progress import say
 
 
@@ -26,7 +25,7 @@ def run(
 ) -> None:
     """Fit and save; what is wrong with the settings is said before anything is read."""
     parameters = {**read_config(config), **parse_settings(settings)}
-    unfitted = make_model(model, parameters)
+    unfitted = find_model(model)(**parameters)
     if out.is_dir():
         raise DataError(f"{out} is a directory: name the model file to write")
     ratings = columns.read(file)
@@ -34,13 +33,6 @@ def run(
     fitted = unfitted.fit(ratings, validation=held_out, checkpoint=checkpoint)
     fitted.save(out)
     say(f"wrote {out}: {fitted!r}, {fitted.history!r}")
-
-
-def make_model(name: str, parameters: dict[str, Any]) -> Model:
-    """Return an unfitted model by its name on the command line."""
-    if name not in MODELS:
-        raise ConfigError(f"there is no model {name!r}; {did_you_mean(name, MODELS)}")
-    return MODELS[name](**parameters)
 
 
 def read_config(path: Path | None) -> dict[str, Any]:

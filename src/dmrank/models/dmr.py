@@ -13,7 +13,7 @@ from dmrank.directional.families import Family, Gaussian, Student
 from dmrank.errors import ConfigError
 from dmrank.models.base import Fitting, training_values
 from dmrank.models.calibration import Calibration, covariance_factor
-from dmrank.models.config import Count, NotNegative, Positive, Share, TrainingConfig
+from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
 from dmrank.models.factored import FactorModel, unpadded
 from dmrank.models.itemmean import item_means
 from dmrank.ratings import Ratings
@@ -38,15 +38,18 @@ class DMRConfig(TrainingConfig):
 
     batch_size: Count = 2_000
     """Pairs per step."""
-    factors: Count = 10
+    factors: Annotated[Count, Search((5, 10, 20, 40))] = 10
     """Dimension of the latent factors [d]."""
-    learning_rate: Positive = 0.1
+    learning_rate: Annotated[Positive, Search((0.03, 0.1, 0.3), log=True)] = 0.1
     """Initial step size of AdaGrad for the factors."""
     covariance_learning_rate: Positive = 0.03
     """Initial step size of AdaGrad for the covariances."""
-    regularization: NotNegative | tuple[NotNegative, NotNegative, NotNegative] = 0.01
+    regularization: Annotated[
+        NotNegative | tuple[NotNegative, NotNegative, NotNegative],
+        Search((0.001, 0.003, 0.01, 0.03), log=True),
+    ] = 0.01
     """Weight of the Gaussian priors per sampled pair: one number, or one each for U, V, W."""
-    margin: NotNegative = 0.2
+    margin: Annotated[NotNegative, Search((0.0, 0.2, 0.5, 1.0))] = 0.2
     """Lower limit of the line integral [ξ]."""
     user_weight: Share = 0.5
     """Share of the user in the covariance of a rating [λ]."""
@@ -56,13 +59,13 @@ class DMRConfig(TrainingConfig):
     """`mode`: Ψ = (ν+K+1) Σ_prior, which pulls to Σ_prior; `paper`: Ψ = ν Σ_prior."""
     covariance: Covariance = "personalized"
     """One Σ per user and item, one for all, or the identity (the paper's DMR-I)."""
-    family: Literal["gaussian", "student"] = "gaussian"
+    family: Annotated[Literal["gaussian", "student"], Search(("gaussian", "student"))] = "gaussian"
     """Density of the difference vector: the paper's, or one with heavy tails."""
     degrees_of_freedom: Positive = 5.0
     """Degrees of freedom of the student family [η]."""
     rated_share: Share = 0.0
     """Share of training pairs whose second item is rated, too."""
-    hard_negatives: Count = 1
+    hard_negatives: Annotated[Count, Search((1, 5))] = 1
     """An unrated second item is the best-scored of so many."""
     nonnegative: bool = False
     """Keep factors at or above 0 [ℝ₊]."""

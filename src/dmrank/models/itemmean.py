@@ -16,7 +16,7 @@ from dmrank.training.data import Missing, TrainingData
 class ItemMeanConfig(Config):
     """Parameters of ItemMean; nothing in it is random."""
 
-    shrinkage: Annotated[NotNegative, Search((1, 2, 5, 10, 20), log=True)] = 5.0
+    shrinkage: Annotated[NotNegative, Search((1.0, 2.0, 5.0, 10.0, 20.0), log=True)] = 5.0
     """A mean is shrunk as if so many average ratings had been seen as well."""
     missing: Missing = "marginalize"
     """Leave missing aspects out of the means, or count them as rated 0."""

@@ -31,7 +31,7 @@ class MBPRConfig(TrainingConfig):
     """How the losses of the aspects become one: the paper found the sum better."""
     rated_share: Share = 0.0
     """Share of training pairs whose second item is rated, too."""
-    hard_negatives: Count = 1
+    hard_negatives: Annotated[Count, Search((1, 5))] = 1
     """An unrated second item is the best-scored of so many."""
     item_offsets: bool = False
     """Give each item a learned offset per aspect."""

@@ -30,7 +30,7 @@ class MTERConfig(TrainingConfig):
     """Initial step size of AdaGrad."""
     regularization: Annotated[NotNegative, Search((0.001, 0.01, 0.1), log=True)] = 0.01
     """Weight of the Gaussian priors per sample."""
-    ranking_weight: Annotated[NotNegative, Search((1, 3, 10, 30), log=True)] = 10.0
+    ranking_weight: Annotated[NotNegative, Search((1.0, 3.0, 10.0, 30.0), log=True)] = 10.0
     """Weight of the order of the primary aspect against the ratings."""
 
 

@@ -11,6 +11,9 @@ import polars as pl
 
 from dmrank.plots import figure, save
 
+#: Why training ended if somebody pressed Ctrl-C.
+INTERRUPTED = "interrupted"
+
 
 @dataclass
 class History:

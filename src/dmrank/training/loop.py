@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dmrank.progress import bar, say
 from dmrank.training.checkpoints import Checkpoint, Saved
-from dmrank.training.history import History
+from dmrank.training.history import INTERRUPTED, History
 
 Arrays = Mapping[str, NDArray[Any]]
 #: Runs `count` iterations from `first` on, in place; returns the objective of each.
@@ -147,7 +147,7 @@ def train(
                 if first < schedule.iterations:
                     history.stopped = "the validation value stopped improving"
     except KeyboardInterrupt:
-        history.stopped = "interrupted"
+        history.stopped = INTERRUPTED
         say(f"{title} interrupted: the best parameters so far are kept")
     best.restore(parameters)
     return history
