@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from dmrank.errors import UnknownItemError as UnknownItemError
     from dmrank.errors import UnknownUserError as UnknownUserError
     from dmrank.models import DMR as DMR
+    from dmrank.models import EASE as EASE
     from dmrank.models import EFM as EFM
+    from dmrank.models import IALS as IALS
     from dmrank.models import MBPR as MBPR
     from dmrank.models import MTER as MTER
+    from dmrank.models import PTF as PTF
+    from dmrank.models import SPSMTL as SPSMTL
+    from dmrank.models import ExSAE as ExSAE
     from dmrank.models import ItemMean as ItemMean
     from dmrank.models import Model as Model
     from dmrank.models import Popularity as Popularity
@@ -40,18 +45,23 @@ __version__ = "0.1.0"
 
 _HOME = {
     "DMR": "models",
+    "EASE": "models",
     "EFM": "models",
+    "IALS": "models",
     "MBPR": "models",
     "MTER": "models",
+    "PTF": "models",
     "ConfigError": "errors",
     "DataError": "errors",
     "DmrankError": "errors",
+    "ExSAE": "models",
     "DownloadError": "errors",
     "ItemMean": "models",
     "Model": "models",
     "ModelFileError": "errors",
     "NotFittedError": "errors",
     "Popularity": "models",
+    "SPSMTL": "models",
     "Ratings": "ratings",
     "Split": "ratings",
     "UnknownAspectError": "errors",

@@ -3,13 +3,22 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import dmrank
 from dmrank import Ratings
+from dmrank.cli.app import app
 from dmrank.cli.prepare import write_split
+from dmrank.models import MODELS
 from tests.cli.running import run
 
 QUICK = ["--set", "iterations=200", "--set", "evaluate_every=100", "--set", "factors=4"]
+
+
+def fit(*arguments: str) -> None:
+    """Run the command within this process: starting ten more takes a while."""
+    result = CliRunner().invoke(app, ["fit", *arguments])
+    assert result.exit_code == 0, result.output
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +38,20 @@ def test_a_model_is_fitted_and_saved(parts: Path, tmp_path: Path) -> None:
     model = dmrank.load(tmp_path / "m.dmrank")
     assert (model.config.margin, model.config.family) == (0.3, "student")
     assert len(model.recommend("u000012", by="value")) == 10
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_can_be_named(name: str, parts: Path, tmp_path: Path) -> None:
+    fields = MODELS[name].Config.model_fields
+    wanted = {"iterations": 4, "evaluate_every": 2}
+    quick = [part for field, value in wanted.items() if field in fields
+             for part in ("--set", f"{field}={value}")]  # fmt: skip
+    train, held_out = parts / "train.parquet", parts / "validation.parquet"
+    arguments = ["--model", name, "--validation", held_out, "--out", tmp_path / "m.dmrank"]
+    fit(str(train), *map(str, arguments), *quick)
+    model = dmrank.load(tmp_path / "m.dmrank")
+    assert type(model) is MODELS[name]
+    assert len(model.recommend("u000012")) == 10
 
 
 def test_parameters_come_from_a_file_and_set_overrides_it(parts: Path, tmp_path: Path) -> None:

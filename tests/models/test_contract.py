@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 import dmrank
 from dmrank import (
     DMR,
+    EASE,
     EFM,
+    IALS,
     MBPR,
     MTER,
+    PTF,
+    SPSMTL,
     ConfigError,
     DataError,
+    ExSAE,
     ItemMean,
     Model,
     NotFittedError,
@@ -31,20 +36,29 @@ QUICK = {"iterations": 800, "evaluate_every": 200}
 #: Every model, with parameters that make it quick on small data.
 MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "dmr": (DMR, {**QUICK, "batch_size": 256, "factors": 4, "learning_rate": 0.3}),
+    "ease": (EASE, {"regularization": 1.0}),
     "efm": (
         EFM,
         {
-            **QUICK,
+            "iterations": 200,
+            "evaluate_every": 50,
             "explicit_factors": 4,
             "latent_factors": 4,
             "regularization": 0.1,
             "explicit_share": 0.1,
         },
     ),
+    "exsae": (ExSAE, {"iterations": 200, "evaluate_every": 50, "learning_rate": 0.01}),
+    "ials": (IALS, {"factors": 8}),
     "itemmean": (ItemMean, {}),
     "mbpr": (MBPR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
     "mter": (MTER, {**QUICK, "batch_size": 256, "factors": 4, "learning_rate": 0.3}),
     "popularity": (Popularity, {}),
+    "ptf": (PTF, {"factors": 4, "regularization": 0.1}),
+    "spsmtl": (
+        SPSMTL,
+        {"iterations": 200, "evaluate_every": 50, "learning_rate": 0.01, "batch_size": 256},
+    ),
 }
 #: Models that have the same list for everybody.
 IMPERSONAL = {"itemmean", "popularity"}

@@ -3,18 +3,23 @@
 from dmrank.errors import ConfigError, did_you_mean
 from dmrank.models.base import Fitting, Model, load
 from dmrank.models.dmr import DMR, DMRConfig
+from dmrank.models.ease import EASE, EASEConfig
 from dmrank.models.efm import EFM, EFMConfig
+from dmrank.models.exsae import ExSAE, ExSAEConfig
+from dmrank.models.ials import IALS, IALSConfig
 from dmrank.models.itemmean import ItemMean, ItemMeanConfig
 from dmrank.models.mbpr import MBPR, MBPRConfig
 from dmrank.models.mter import MTER, MTERConfig
 from dmrank.models.popularity import Popularity, PopularityConfig
+from dmrank.models.ptf import PTF, PTFConfig
 from dmrank.models.scores import Vectors
+from dmrank.models.spsmtl import SPSMTL, SPSMTLConfig
 
 #: Models by their name on the command line.
 MODELS: dict[str, type[Model]] = {
-    kind.__name__.lower(): kind for kind in (DMR, EFM, ItemMean, MBPR, MTER, Popularity)
+    kind.__name__.lower(): kind
+    for kind in (DMR, EASE, EFM, ExSAE, IALS, ItemMean, MBPR, MTER, Popularity, PTF, SPSMTL)
 }
-
 
 
 def find_model(name: str) -> type[Model]:
@@ -33,20 +38,30 @@ def find_model(name: str) -> type[Model]:
 
 __all__ = [
     "DMR",
+    "EASE",
     "EFM",
+    "IALS",
     "MBPR",
     "MODELS",
     "MTER",
+    "PTF",
+    "SPSMTL",
     "DMRConfig",
+    "EASEConfig",
     "EFMConfig",
+    "ExSAE",
+    "ExSAEConfig",
     "Fitting",
+    "IALSConfig",
     "ItemMean",
     "ItemMeanConfig",
     "MBPRConfig",
     "MTERConfig",
     "Model",
+    "PTFConfig",
     "Popularity",
     "PopularityConfig",
+    "SPSMTLConfig",
     "Vectors",
     "find_model",
     "load",
