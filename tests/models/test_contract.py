@@ -48,7 +48,10 @@ MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
             "explicit_share": 0.1,
         },
     ),
-    "exsae": (ExSAE, {"iterations": 200, "evaluate_every": 50, "learning_rate": 0.01}),
+    "exsae": (
+        ExSAE,
+        {"iterations": 200, "evaluate_every": 50, "learning_rate": 0.01, "threads": 1},
+    ),
     "ials": (IALS, {"factors": 8}),
     "itemmean": (ItemMean, {}),
     "mbpr": (MBPR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
@@ -57,7 +60,15 @@ MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "ptf": (PTF, {"factors": 4, "regularization": 0.1}),
     "spsmtl": (
         SPSMTL,
-        {"iterations": 200, "evaluate_every": 50, "learning_rate": 0.01, "batch_size": 256},
+        {
+            "iterations": 200,
+            "evaluate_every": 50,
+            "batch_size": 128,
+            "factors": 16,
+            "widths": (16, 16, 8, 8),
+            "learning_rate": 0.02,
+            "threads": 1,
+        },
     ),
 }
 #: Models that have the same list for everybody.

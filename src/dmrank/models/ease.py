@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from dmrank.errors import DataError
+from dmrank.errors import ConfigError, DataError
 from dmrank.models.base import Fitting, Model
 from dmrank.models.config import Config, Positive, Search
 from dmrank.parallel import for_ranges
@@ -30,7 +30,9 @@ _PAIRS_PER_TASK = 4_096
 class EASEConfig(Config):
     """Parameters of EASE; nothing in it is random."""
 
-    regularization: Annotated[Positive, Search((30.0, 100.0, 300.0, 1_000.0, 3_000.0), log=True)] = 300.0
+    regularization: Annotated[
+        Positive, Search((30.0, 100.0, 300.0, 1_000.0, 3_000.0), log=True)
+    ] = 300.0
     """Weight of the squared weights [λ]."""
 
 
@@ -79,6 +81,7 @@ class EASE(Model):
             _ITEMS_PER_TASK,
             threads,
         )
+        self._check_precision(weights)
         weights[np.diag_indices(items)] += self.config.regularization
         weights = _inverse(weights)
         diagonal = weights.diagonal().copy()
@@ -89,6 +92,16 @@ class EASE(Model):
             threads,
         )
         self._arrays = {"weights": weights}
+
+    def _check_precision(self, counts: Float32s) -> None:
+        """Refuse a λ that the rounding of XᵀX would hide."""
+        given = self.config.regularization
+        least = float(np.finfo(np.float32).eps * counts.sum(axis=1).max())
+        if given < least:
+            raise ConfigError(
+                f"regularization={given:g} is lost in the rounding of single precision: with "
+                f"these ratings give at least {least:.1g}, better 1 or more"
+            )
 
     def _score_block(self, users: Codes, weights: Float32s) -> Float32s:
         scores = np.zeros((len(users), len(self.catalogue.items)), dtype=np.float32)
@@ -127,10 +140,7 @@ def _inverse(matrix: Float32s) -> Float32s:
     if not failed:
         columns, failed = lapack.spotri(columns, lower=True, overwrite_c=True)
     if failed:
-        raise DataError(
-            f"XᵀX + λI of {len(matrix):,} items has no inverse in single precision: raise "
-            "regularization"
-        )
+        raise DataError("XᵀX + λI has no inverse in single precision: raise regularization")
     return columns.T
 
 

@@ -125,7 +125,7 @@ def solve_rows(
     --------
     >>> mean, one = np.zeros((1, 1), np.float32), np.ones((1, 1), np.float32)
     >>> values = np.array([[4], [5]], np.float32)
-    >>> observed = Observed(np.array([0, 2]), np.array([0, 0]), values)
+    >>> observed = Observed(np.array([0, 2]), np.array([0, 0], np.int32), values)
     >>> round(solve_rows(mean, observed, one, one, Prior(np.ones(1), np.zeros(1))), 6)
     14.0
     >>> mean

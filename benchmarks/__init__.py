@@ -1,0 +1,1 @@
+"""Speed and quality, each figure beside a peer in one run; see docs/benchmarks.md."""

@@ -1,0 +1,1 @@
+"""Our EFM, MTER and M-BPR beside the originals: Cornac's EFM and MTER, implicit's BPR."""
