@@ -23,7 +23,7 @@ def compare(problem: Problem) -> None:
     fit_ours(problem, {"iterations": 100, "regularization": 0.01})  # compiles
 
     def our_speed(threads: int) -> float:
-        model = dmrank.MBPR(factors=FACTORS, iterations=2_000, threads=threads)
+        model = dmrank.MBPR(factors=FACTORS, hard_negatives=1, iterations=2_000, threads=threads)
         started = time.perf_counter()
         model.fit(problem.overall_only)
         return 2_000 * model.config.batch_size / (time.perf_counter() - started) / 1e6
@@ -54,7 +54,7 @@ def compare(problem: Problem) -> None:
 
 
 def fit_ours(problem: Problem, settings: Settings) -> Fitted:
-    model = dmrank.MBPR(factors=FACTORS, threads=THREADS, **settings)
+    model = dmrank.MBPR(factors=FACTORS, hard_negatives=1, threads=THREADS, **settings)
     started = time.perf_counter()
     model.fit(problem.overall_only)
     seconds = time.perf_counter() - started

@@ -50,7 +50,7 @@ def compare(problem: Problem) -> None:
         Contender(
             "dmrank",
             lambda settings: fit_ours(problem, settings),
-            {"learning_rate": (0.1, 0.3), "ranking_weight": (10.0, 30.0)},
+            {"regularization": (0.01, 0.03), "ranking_weight": (10.0, 30.0)},
             {
                 "dmrank, 1 thread": lambda: our_speed(1),
                 f"dmrank, {THREADS} threads": lambda: our_speed(THREADS),

@@ -55,7 +55,7 @@ MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "ials": (IALS, {"factors": 8}),
     "itemmean": (ItemMean, {}),
     "mbpr": (MBPR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
-    "mter": (MTER, {**QUICK, "batch_size": 256, "factors": 4, "learning_rate": 0.3}),
+    "mter": (MTER, {**QUICK, "batch_size": 256, "factors": 4, "ranking_weight": 10.0}),
     "popularity": (Popularity, {}),
     "ptf": (PTF, {"factors": 4, "regularization": 0.1}),
     "spsmtl": (

@@ -25,14 +25,14 @@ class MBPRConfig(TrainingConfig):
     """Dimension of the latent factors."""
     learning_rate: Annotated[Positive, Search((0.03, 0.1, 0.3), log=True)] = 0.1
     """Initial step size of AdaGrad."""
-    regularization: Annotated[NotNegative, Search((0.001, 0.003, 0.01, 0.03), log=True)] = 0.01
+    regularization: Annotated[NotNegative, Search((0.003, 0.01, 0.03, 0.1), log=True)] = 0.02
     """Weight of the Gaussian priors of U, V and W per sampled pair."""
     combination: Combination = "sum"
     """How the losses of the aspects become one: the paper found the sum better."""
     rated_share: Share = 0.0
     """Share of training pairs whose second item is rated, too."""
-    hard_negatives: Annotated[Count, Search((1, 5))] = 1
-    """An unrated second item is the best-scored of so many."""
+    hard_negatives: Annotated[Count, Search((1, 5))] = 5
+    """An unrated second item is the best-scored of so many; 1 draws it blindly, as BPR does."""
     item_offsets: bool = False
     """Give each item a learned offset per aspect."""
     initial_deviation: Positive = 0.1
@@ -46,7 +46,9 @@ class MBPR(FactorModel):
     over the aspects k that differ in the pair: the BPR loss of Rendle et al. once per aspect, with
     shared user and item factors and one row of weights per aspect (DMR paper, 4.1). An unrated item
     counts as rated 0 on every aspect. ``combination="product"`` minimises Π_k of the losses
-    instead. Pairs are drawn as for DMR; the paper leaves the optimiser open: it is AdaGrad.
+    instead. Pairs are drawn as for DMR; the paper leaves the optimiser open: it is AdaGrad. An
+    unrated j that scores high teaches more than a blind one, on every file that was tried: by
+    default it is the best-scored of five.
 
     Parameters
     ----------

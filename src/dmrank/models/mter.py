@@ -26,11 +26,11 @@ class MTERConfig(TrainingConfig):
     """Dimension of the factors of users and of items."""
     aspect_factors: Count = 12
     """Dimension of the factors of aspects."""
-    learning_rate: Annotated[Positive, Search((0.03, 0.1, 0.3), log=True)] = 0.1
+    learning_rate: Annotated[Positive, Search((0.1, 0.3, 1.0), log=True)] = 0.3
     """Initial step size of AdaGrad."""
     regularization: Annotated[NotNegative, Search((0.001, 0.01, 0.1), log=True)] = 0.01
     """Weight of the Gaussian priors per sample."""
-    ranking_weight: Annotated[NotNegative, Search((1.0, 3.0, 10.0, 30.0), log=True)] = 10.0
+    ranking_weight: Annotated[NotNegative, Search((3.0, 10.0, 30.0, 100.0), log=True)] = 30.0
     """Weight of the order of the primary aspect against the ratings."""
 
 

@@ -35,19 +35,21 @@ _ITEMS_AT_ONCE = 1 << 12
 class SPSMTLConfig(NeuralConfig):
     """Parameters of SPS-MTL."""
 
-    batch_size: Count = 500
+    iterations: Count = 8_000
+    """The most iterations."""
+    batch_size: Count = 1_000
     """Pairs per iteration."""
     factors: Annotated[Count, Search((16, 32, 64), log=True)] = 32
     """Dimension of the embeddings of users and items."""
     widths: tuple[Count, Count, Count, Count] = (32, 32, 16, 8)
     """Units of the hidden layers of each tower."""
-    learning_rate: Annotated[Positive, Search((0.001, 0.003, 0.01), log=True)] = 0.003
+    learning_rate: Annotated[Positive, Search((0.002, 0.006, 0.02), log=True)] = 0.006
     """Step size of Adam."""
-    dropout: Annotated[float, Field(ge=0, lt=1), Search((0.2, 0.35, 0.5, 0.65))] = 0.5
+    dropout: Annotated[float, Field(ge=0, lt=1), Search((0.3, 0.5, 0.7))] = 0.5
     """Share of the coordinates of the embeddings that a step leaves out."""
     regularization: Annotated[NotNegative, Search((1e-4, 1e-3, 1e-2), log=True)] = 0.001
     """Weight of the squared norm of the embeddings per sampled pair."""
-    sharing: Annotated[NotNegative, Search((1e-4, 1e-3, 1e-2, 1e-1), log=True)] = 0.001
+    sharing: Annotated[NotNegative, Search((1e-4, 1e-3, 1e-2, 1e-1), log=True)] = 0.01
     """Weight of the squared distance between the towers of two aspects."""
     rated_share: Share = 0.0
     """Share of training pairs whose second item is rated, too."""
