@@ -23,7 +23,9 @@ def newest() -> type[Model]:
 
 @pytest.fixture
 def ratings() -> Ratings:
-    return make_ratings(60, 20, 600, seed=1).ratings
+    table = make_ratings(60, 20, 600, seed=1).ratings.to_polars()
+    days = np.random.default_rng(2).permutation(len(table))
+    return dmrank.read_ratings(table.with_columns(timestamp=days), verbose=False)
 
 
 def test_two_hooks_make_a_model(newest, ratings: Ratings, tmp_path: Path) -> None:

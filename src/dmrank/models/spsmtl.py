@@ -47,7 +47,7 @@ class SPSMTLConfig(NeuralConfig):
     """Step size of Adam."""
     dropout: Annotated[float, Field(ge=0, lt=1), Search((0.3, 0.5, 0.7))] = 0.5
     """Share of the coordinates of the embeddings that a step leaves out."""
-    regularization: Annotated[NotNegative, Search((1e-4, 1e-3, 1e-2), log=True)] = 0.001
+    regularization: Annotated[NotNegative, Search((1e-4, 1e-3, 1e-2), log=True)] = 1e-4
     """Weight of the squared norm of the embeddings per sampled pair."""
     sharing: Annotated[NotNegative, Search((1e-4, 1e-3, 1e-2, 1e-1), log=True)] = 0.01
     """Weight of the squared distance between the towers of two aspects."""
