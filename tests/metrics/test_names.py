@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from dmrank.errors import ConfigError
-from dmrank.metrics import NDCG, AveragePrecision, Metric, parse_metric
+from dmrank.metrics import (
+    NDCG,
+    AveragePrecision,
+    HitRate,
+    Metric,
+    Precision,
+    Recall,
+    ReciprocalRank,
+    parse_metric,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,11 +24,20 @@ from dmrank.metrics import NDCG, AveragePrecision, Metric, parse_metric
         ("ndcg@1", NDCG(1)),
         ("ndcg-exponential@50", NDCG(50, gains="exponential")),
         ("ap", AveragePrecision()),
+        ("rr", ReciprocalRank()),
+        ("precision@5", Precision(5)),
+        ("recall@20", Recall(20)),
+        ("hit@1", HitRate(1)),
     ],
 )
 def test_a_metric_prints_as_its_name(name: str, metric: Metric) -> None:
     assert str(metric) == name
     assert parse_metric(name) == metric
+
+
+def test_the_mean_over_users_may_be_named_instead() -> None:
+    assert parse_metric("map") == AveragePrecision()
+    assert parse_metric("MRR") == ReciprocalRank()
 
 
 def test_case_and_blanks_do_not_matter() -> None:
@@ -33,12 +51,13 @@ def test_a_typo_is_answered_with_the_nearest_name(name: str) -> None:
     assert repr(name) in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["map", "ap@10", "ap@", "", "recall@10"])
+@pytest.mark.parametrize("name", ["recall", "ap@10", "ap@", "", "auc"])
 def test_an_unknown_metric_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="no metric"):
         parse_metric(name)
 
 
 def test_a_depth_of_0_is_refused() -> None:
-    with pytest.raises(ConfigError, match="at least 1"):
-        parse_metric("ndcg@0")
+    for name in ("ndcg@0", "precision@0", "recall@0", "hit@0"):
+        with pytest.raises(ConfigError, match="at least 1"):
+            parse_metric(name)

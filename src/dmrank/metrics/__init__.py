@@ -9,16 +9,22 @@ ndcg@10 [1.  0.5]
 
 from dmrank.metrics.average_precision import AveragePrecision
 from dmrank.metrics.base import Metric, RankedItems
+from dmrank.metrics.cutoff import HitRate, Precision, Recall
 from dmrank.metrics.names import parse_metric
 from dmrank.metrics.ndcg import NDCG
 from dmrank.metrics.pair_accuracy import PairAccuracy, pair_accuracy
+from dmrank.metrics.reciprocal_rank import ReciprocalRank
 
 __all__ = [
     "NDCG",
     "AveragePrecision",
+    "HitRate",
     "Metric",
     "PairAccuracy",
+    "Precision",
     "RankedItems",
+    "Recall",
+    "ReciprocalRank",
     "pair_accuracy",
     "parse_metric",
 ]

@@ -6,14 +6,29 @@ from typing import TYPE_CHECKING
 
 from dmrank.errors import ConfigError, did_you_mean
 from dmrank.metrics.average_precision import AveragePrecision
+from dmrank.metrics.cutoff import HitRate, Precision, Recall
 from dmrank.metrics.ndcg import NDCG
+from dmrank.metrics.reciprocal_rank import ReciprocalRank
 
 if TYPE_CHECKING:
-    from dmrank.metrics.base import Metric
-    from dmrank.metrics.ndcg import Gains
+    from collections.abc import Callable
 
-_NDCG_GAINS: dict[str, Gains] = {"ndcg": "linear", "ndcg-exponential": "exponential"}
-_EXAMPLES = ("ndcg@10", "ndcg-exponential@10", "ap")
+    from dmrank.metrics.base import Metric
+
+#: Metrics of a whole list; the mean of `ap` over users is MAP, that of `rr` MRR.
+_WHOLE: dict[str, Callable[[], Metric]] = {
+    "ap": AveragePrecision,
+    "map": AveragePrecision,
+    "rr": ReciprocalRank,
+    "mrr": ReciprocalRank,
+}
+_TO_DEPTH: dict[str, Callable[[int], Metric]] = {
+    "ndcg": NDCG,
+    "ndcg-exponential": lambda k: NDCG(k, "exponential"),
+    "precision": Precision,
+    "recall": Recall,
+    "hit": HitRate,
+}
 
 
 def parse_metric(name: str) -> Metric:
@@ -22,7 +37,8 @@ def parse_metric(name: str) -> Metric:
     Parameters
     ----------
     name
-        ``ndcg@k`` or ``ndcg-exponential@k`` with a depth k, or ``ap``.
+        With a depth k: ``ndcg@k``, ``ndcg-exponential@k``, ``precision@k``, ``recall@k``,
+        ``hit@k``. Of the whole list: ``ap`` (or ``map``, its mean over users) and ``rr`` (``mrr``).
 
     Examples
     --------
@@ -34,9 +50,10 @@ def parse_metric(name: str) -> Metric:
     dmrank.errors.ConfigError: no metric 'ndgc@10': did you mean 'ndcg@10'?
     """
     spelled = name.strip().lower()
-    if spelled == "ap":
-        return AveragePrecision()
+    if spelled in _WHOLE:
+        return _WHOLE[spelled]()
     kind, _, depth = spelled.partition("@")
-    if kind in _NDCG_GAINS and depth.isdecimal():
-        return NDCG(int(depth), _NDCG_GAINS[kind])
-    raise ConfigError(f"no metric {name!r}: {did_you_mean(spelled, _EXAMPLES)}")
+    if kind in _TO_DEPTH and depth.isdecimal():
+        return _TO_DEPTH[kind](int(depth))
+    known = [*(f"{kind}@10" for kind in _TO_DEPTH), *_WHOLE]
+    raise ConfigError(f"no metric {name!r}: {did_you_mean(spelled, known)}")
