@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dmrank.errors import UnknownAspectError as UnknownAspectError
     from dmrank.errors import UnknownItemError as UnknownItemError
     from dmrank.errors import UnknownUserError as UnknownUserError
+    from dmrank.evaluation import Report as Report
+    from dmrank.evaluation import evaluate as evaluate
     from dmrank.models import DMR as DMR
     from dmrank.models import EASE as EASE
     from dmrank.models import EFM as EFM
@@ -67,7 +69,9 @@ _HOME = {
     "UnknownAspectError": "errors",
     "UnknownItemError": "errors",
     "UnknownUserError": "errors",
+    "Report": "evaluation",
     "describe": "statistics",
+    "evaluate": "evaluation",
     "load": "models",
     "make_hotels": "synthetic",
     "make_ratings": "synthetic",

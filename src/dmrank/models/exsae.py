@@ -129,8 +129,7 @@ class ExSAE(NeuralModel):
             outputs = {name: parameters[name] for name in ("outputs", "split")}
             return {"hidden": hidden, **outputs, "levels": levels, "means": means}
 
-        decay = config.regularization
-        self._descend(fitting, loss, parameters, decay=decay, learned=learned)
+        self._descend(fitting, loss, parameters, decay=config.regularization, learned=learned)
 
     def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""

@@ -23,7 +23,7 @@ class ItemLists(NamedTuple):
     """Items of some users: those of the n-th are ``items[pointer[n]:pointer[n + 1]]``."""
 
     pointer: NDArray[np.int64]
-    items: Codes
+    items: NDArray[np.int32]
 
     def of(self, start: int, stop: int) -> ItemLists:
         """Return the lists of a range of the users."""

@@ -1,0 +1,128 @@
+"""What an evaluation found: one value per user for each model, aspect and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from dmrank.errors import ConfigError, did_you_mean
+from dmrank.evaluation.significance import Comparison, PerUser, compare_with_best
+
+#: The name of the mean over aspects in place of an aspect.
+AVERAGE = "average"
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Values of all models on the same test users.
+
+    Attributes
+    ----------
+    values : mapping of (model, aspect, metric) to float array
+        A value per user, NaN for a user without a test item on the aspect.
+    users : polars.Series
+        The test users, in the order of the values.
+    models, aspects, metrics : tuple of str
+        Their names.
+    primary_aspect : str
+        The aspect that is reported on its own.
+    protocol : str
+        Among which candidates items were ranked.
+    left_out : int
+        Test rows of users or items without a training row, which no metric sees.
+    """
+
+    values: Mapping[tuple[str, str, str], PerUser]
+    users: pl.Series
+    models: tuple[str, ...]
+    aspects: tuple[str, ...]
+    metrics: tuple[str, ...]
+    primary_aspect: str
+    protocol: str
+    left_out: int
+
+    def per_user(self, model: str, metric: str, by: str | None = None) -> PerUser:
+        """Return the values of a model, one per user.
+
+        Parameters
+        ----------
+        model, metric : str
+            Names.
+        by : str, optional
+            An aspect, by default the primary one; `"average"` is each user's mean over the aspects
+            that the user has.
+        """
+        for name, known in ((model, self.models), (metric, self.metrics)):
+            if name not in known:
+                raise ConfigError(f"{name!r} was not evaluated; {did_you_mean(name, known)}")
+        aspect = by or self.primary_aspect
+        if aspect != AVERAGE:
+            if aspect not in self.aspects:
+                known = (*self.aspects, AVERAGE)
+                raise ConfigError(f"{aspect!r} was not evaluated; {did_you_mean(aspect, known)}")
+            return self.values[model, aspect, metric]
+        each = np.array([self.values[model, name, metric] for name in self.aspects])
+        known_aspects = (~np.isnan(each)).sum(axis=0)
+        total = np.nansum(each, axis=0)
+        return np.divide(
+            total, known_aspects, out=np.full(len(total), np.nan), where=known_aspects > 0
+        )
+
+    def mean(self, model: str, metric: str, by: str | None = None) -> float:
+        """Return the mean over users; of `"average"` the mean over aspects of these means."""
+        if by == AVERAGE:
+            return float(np.mean([self.mean(model, metric, name) for name in self.aspects]))
+        return float(np.nanmean(self.per_user(model, metric, by)))
+
+    def table(self) -> pl.DataFrame:
+        """Return one row per model: every metric by the primary aspect and averaged over all.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> split = dmrank.make_ratings(200, 50, 4_000, seed=1).ratings.split()
+        >>> models = {"popular": dmrank.Popularity(), "means": dmrank.ItemMean()}
+        >>> fitted = {name: model.fit(split.train) for name, model in models.items()}
+        >>> dmrank.evaluate(fitted, split, metrics=["ndcg@10"]).table().columns
+        ['model', 'ndcg@10', 'ndcg@10 average']
+        """
+        columns: dict[str, list[str] | list[float]] = {"model": list(self.models)}
+        for metric in self.metrics:
+            columns[metric] = [self.mean(model, metric) for model in self.models]
+        if len(self.aspects) > 1:
+            for metric in self.metrics:
+                columns[f"{metric} {AVERAGE}"] = [
+                    self.mean(model, metric, AVERAGE) for model in self.models
+                ]
+        return pl.DataFrame(columns)
+
+    def by_aspect(self) -> pl.DataFrame:
+        """Return one row per model, aspect and metric: the mean, and how many users it is over."""
+        rows = [
+            {
+                "model": model,
+                "aspect": aspect,
+                "metric": metric,
+                "mean": self.mean(model, metric, aspect),
+                "users": int((~np.isnan(self.values[model, aspect, metric])).sum()),
+            }
+            for model in self.models
+            for aspect in self.aspects
+            for metric in self.metrics
+        ]
+        return pl.DataFrame(rows)
+
+    def significance(self, metric: str | None = None, by: str | None = None) -> list[Comparison]:
+        """Compare the best model with each other one: paired t-tests over users, Holm-corrected."""
+        wanted = metric or self.metrics[0]
+        values = {model: self.per_user(model, wanted, by) for model in self.models}
+        return compare_with_best(values)
+
+    def __repr__(self) -> str:
+        return (
+            f"Report({', '.join(self.models)}; {len(self.users):,} users, "
+            f"{len(self.aspects)} aspects, {', '.join(self.metrics)}, {self.protocol})"
+        )

@@ -1,0 +1,235 @@
+"""`evaluate`: the protocol of design section 3, and what it refuses."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dmrank
+from dmrank import (
+    ConfigError,
+    DataError,
+    ItemMean,
+    Model,
+    NotFittedError,
+    Popularity,
+    Ratings,
+    Split,
+    make_ratings,
+)
+from dmrank.evaluation.protocols import Full, Sampled, _places, parse_protocol
+from dmrank.models import Vectors
+from dmrank.models.config import Config
+from dmrank.models.held_out import HeldOut
+
+
+class Constant(Model):
+    """Scores every item the same."""
+
+    Config = Config
+
+    def _fit(self, fitting) -> None:
+        self._arrays = {}
+
+    def _vectors(self, weights) -> Vectors:
+        users = np.ones((len(self.catalogue.users), 1), dtype=np.float32)
+        return Vectors(users, np.ones((len(self.catalogue.items), 1), dtype=np.float32))
+
+
+class BlockPopularity(Popularity):
+    """The same scores, block by block."""
+
+    def _vectors(self, weights) -> None:
+        return None
+
+    def _score_block(self, users, weights):
+        return np.tile(weights.sum() * self._arrays["counts"], (len(users), 1))
+
+
+@pytest.fixture(scope="module")
+def split() -> Split:
+    ratings = make_ratings(150, 60, 3_000, seed=1).ratings
+    values = ratings.values.copy()
+    values[np.random.default_rng(0).random(values.shape) < 0.3] = np.nan
+    values[:, 0] = ratings.values[:, 0]
+    table = ratings.to_polars()
+    return Ratings.from_arrays(
+        table["user"], table["item"], values, aspects=ratings.aspects, scale=(1, 5)
+    ).split(seed=2)
+
+
+@pytest.fixture(scope="module")
+def fitted(split: Split) -> dict[str, Model]:
+    return {"popular": Popularity().fit(split.train), "means": ItemMean().fit(split.train)}
+
+
+def plain_ndcg(split: Split, scores: np.ndarray, user: int, aspect: int, k: int) -> float:
+    """Compute NDCG@k of one user from a full matrix of scores, with no shared code."""
+    train, test = split.train, split.test
+    seen = set(train.item_codes[train.user_codes == user])
+    seen |= set(split.validation.item_codes[split.validation.user_codes == user])
+    warm = set(train.item_codes)
+    gains = {
+        int(item): float(value)
+        for item, value in zip(
+            test.item_codes[test.user_codes == user],
+            test.values[test.user_codes == user, aspect],
+            strict=True,
+        )
+        if item in warm
+    }
+    candidates = [i for i in warm if i not in seen and not np.isnan(gains.get(int(i), 0.0))]
+    order = sorted(candidates, key=lambda i: (-scores[user, i], gains.get(int(i), 0.0)))
+    known = [gain for gain in gains.values() if not np.isnan(gain)]
+    if not known or not len(train.item_codes[train.user_codes == user]):
+        return np.nan
+    discounts = 1 / np.log2(np.arange(2, k + 2))
+    dcg = sum(gains.get(int(i), 0.0) * d for i, d in zip(order, discounts, strict=False))
+    return dcg / sum(g * d for g, d in zip(sorted(known, reverse=True), discounts, strict=False))
+
+
+@pytest.mark.parametrize("aspect", ["overall", "service"])
+def test_ndcg_is_that_of_a_plain_loop(split: Split, fitted, aspect: str) -> None:
+    report = dmrank.evaluate(fitted, split, metrics=["ndcg@10"])
+    model = fitted["means"]
+    names = list(split.train.items)
+    k = split.train.aspect(aspect)
+    codes = split.train.users.codes(report.users)
+    scores = np.zeros((len(split.train.users), len(names)), dtype=np.float32)
+    for user in codes[:40]:
+        scores[user] = model.predict(split.train.users[int(user)], names, raw=True)[:, k]
+    wanted = [plain_ndcg(split, scores, int(user), k, 10) for user in codes[:40]]
+    found = report.per_user("means", "ndcg@10", aspect)[:40]
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_blocks_and_vectors_are_judged_alike(split: Split, fitted) -> None:
+    models = {"vectors": fitted["popular"], "blocks": BlockPopularity().fit(split.train)}
+    for protocol in ("full", "sampled(10)"):
+        report = dmrank.evaluate(models, split, protocol=protocol)
+        for key, values in report.values.items():
+            if key[0] == "vectors":
+                np.testing.assert_array_equal(values, report.values["blocks", *key[1:]])
+
+
+@pytest.mark.parametrize("protocol", ["full", "sampled(20)"])
+def test_a_constant_score_gets_the_worst_value(split: Split, protocol: str) -> None:
+    model = Constant().fit(split.train)
+    report = dmrank.evaluate(model, split, protocol=protocol, metrics=["rr", "hit@5"])
+    reciprocal = report.per_user("Constant", "rr")
+    held_out = HeldOut.of(split.train, split.test, split.validation)
+    sizes = np.diff(held_out.items.pointer)
+    for n in range(len(held_out.users)):
+        excluded = np.diff(held_out.excluded.of(n, n + 1).pointer)[0]
+        candidates = held_out.candidates.sum() - excluded
+        if protocol != "full":
+            candidates = min(20, candidates - sizes[n]) + sizes[n]
+        assert reciprocal[n] == pytest.approx(1 / (candidates - sizes[n] + 1))
+
+
+def test_the_average_over_aspects_is_the_mean_of_their_means(split: Split, fitted) -> None:
+    report = dmrank.evaluate(fitted, split, metrics=["ndcg@10"])
+    means = [report.mean("means", "ndcg@10", aspect) for aspect in report.aspects]
+    assert report.mean("means", "ndcg@10", "average") == pytest.approx(np.mean(means))
+    table = report.table()
+    assert table["ndcg@10 average"][1] == pytest.approx(np.mean(means))
+    assert table["ndcg@10"][1] == pytest.approx(means[0])
+    of_users = report.per_user("means", "ndcg@10", "average")
+    each = np.array([report.per_user("means", "ndcg@10", aspect) for aspect in report.aspects])
+    np.testing.assert_allclose(of_users[3], np.nanmean(each[:, 3]))
+    assert len(report.by_aspect()) == 2 * len(report.aspects)
+
+
+def test_users_without_a_rating_on_an_aspect_are_left_out_of_it(split: Split, fitted) -> None:
+    report = dmrank.evaluate(fitted, split, metrics=["recall@10"])
+    held_out = HeldOut.of(split.train, split.test, split.validation)
+    known = ~np.isnan(held_out.values[:, held_out.aspects.index("service")])
+    has_any = np.add.reduceat(known, held_out.items.pointer[:-1]) > 0
+    values = report.per_user("popular", "recall@10", "service")
+    np.testing.assert_array_equal(~np.isnan(values), has_any)
+
+
+def test_some_aspects_are_enough_and_the_primary_is_among_them(split: Split, fitted) -> None:
+    report = dmrank.evaluate(fitted, split, aspects=["value"], metrics=["ap"])
+    assert report.aspects == ("overall", "value")
+
+
+def test_a_depth_beyond_the_candidates_means_all(split: Split, fitted) -> None:
+    report = dmrank.evaluate(fitted, split, metrics=["recall@100000"], aspects=["overall"])
+    assert report.mean("popular", "recall@100000") == 1
+
+
+def test_sampled_candidates_are_the_same_for_all_and_were_never_rated(split: Split) -> None:
+    held_out = HeldOut.of(split.train, split.test, split.validation)
+    one, two = (Sampled(15, seed=3).of(held_out) for _ in range(2))
+    np.testing.assert_array_equal(one.items, two.items)
+    for n, user in enumerate(held_out.users):
+        drawn = one.items[one.pointer[n] : one.pointer[n + 1]]
+        assert len(set(drawn)) == len(drawn)
+        for part in (split.train, split.validation, split.test):
+            assert not set(drawn) & set(part.item_codes[part.user_codes == user])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5)), min_size=1, max_size=6),
+    st.lists(st.integers(0, 3), max_size=6),
+)
+def test_ties_count_against_the_model(tests, negatives) -> None:
+    scores = np.array([score for score, _ in tests], dtype=np.float32)
+    gains = np.array([gain for _, gain in tests], dtype=np.float32)
+    places = _places(scores, gains, np.array(negatives, dtype=np.float32))
+    for score, gain, place in zip(scores, gains, places, strict=True):
+        before = sum(n >= score for n in negatives) + sum(
+            s > score or (s == score and g < gain) for s, g in tests
+        )
+        alike = sum(s == score and g == gain for s, g in tests)
+        assert before < place <= before + alike
+
+
+def test_protocols_have_names() -> None:
+    assert parse_protocol("full") == Full()
+    assert parse_protocol(" Sampled(7) ") == Sampled(7)
+    assert str(parse_protocol("sampled(100)")) == "sampled(100)"
+    for name in ("all", "sampled", "sampled()", "sampled(0)"):
+        with pytest.raises(ConfigError, match=r"sampled\("):
+            parse_protocol(name)
+
+
+def test_the_best_model_is_compared_with_the_others(split: Split, fitted) -> None:
+    report = dmrank.evaluate({**fitted, "none": Constant().fit(split.train)}, split)
+    comparisons = report.significance("ndcg@10")
+    assert comparisons[0].best == "popular"
+    assert {one.other for one in comparisons} == {"means", "none"}
+    assert all(one.is_significant == (one.p < 0.05) for one in comparisons)
+    assert "popular" in repr(report)
+
+
+def test_what_cannot_be_judged_is_refused(split: Split, fitted) -> None:
+    with pytest.raises(ConfigError, match="no model"):
+        dmrank.evaluate({}, split)
+    with pytest.raises(NotFittedError, match="call fit"):
+        dmrank.evaluate(Popularity(), split)
+    with pytest.raises(ConfigError, match="did you mean 'service'"):
+        dmrank.evaluate(fitted, split, aspects=["servise"])
+    with pytest.raises(ConfigError, match="no metric"):
+        dmrank.evaluate(fitted, split, metrics=["ndgc@10"])
+    with pytest.raises(ConfigError, match="no metric"):
+        dmrank.evaluate(fitted, split, metrics=[])
+    other = make_ratings(90, 30, 900, seed=5).ratings
+    with pytest.raises(DataError, match="other users or items"):
+        dmrank.evaluate(Popularity().fit(other), split)
+    with pytest.raises(DataError, match="has seen test ratings"):
+        dmrank.evaluate(Popularity().fit(split.test), split)
+    empty = split.test.select(np.empty(0, dtype=np.int64))
+    with pytest.raises(DataError, match="test has no rating"):
+        dmrank.evaluate(fitted, Split(split.train, split.validation, empty))
+
+
+def test_a_report_knows_what_it_was_not_asked(split: Split, fitted) -> None:
+    report = dmrank.evaluate(fitted, split, metrics=["ap"])
+    with pytest.raises(ConfigError, match="did you mean 'means'"):
+        report.per_user("mean", "ap")
+    with pytest.raises(ConfigError, match="'ndcg@10' was not evaluated"):
+        report.mean("means", "ndcg@10")
+    with pytest.raises(ConfigError, match="did you mean 'service'"):
+        report.mean("means", "ap", "servise")
