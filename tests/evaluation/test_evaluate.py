@@ -225,6 +225,14 @@ def test_what_cannot_be_judged_is_refused(split: Split, fitted) -> None:
         dmrank.evaluate(fitted, Split(split.train, split.validation, empty))
 
 
+def test_a_model_that_knows_its_training_ids_alone_is_judged_alike(split: Split) -> None:
+    model = Popularity().fit(split.train.compact())
+    alone = dmrank.evaluate(model, split, metrics=["ndcg@10"])
+    together = dmrank.evaluate(Popularity().fit(split.train), split, metrics=["ndcg@10"])
+    assert alone.left_out == together.left_out
+    assert alone.table().equals(together.table())
+
+
 def test_a_report_knows_what_it_was_not_asked(split: Split, fitted) -> None:
     report = dmrank.evaluate(fitted, split, metrics=["ap"])
     with pytest.raises(ConfigError, match="did you mean 'means'"):

@@ -12,7 +12,7 @@ from dmrank.evaluation.report import Report
 from dmrank.evaluation.significance import PerUser
 from dmrank.metrics import parse_metric
 from dmrank.models.base import Model
-from dmrank.models.held_out import HeldOut
+from dmrank.models.held_out import HeldOut, codes_in
 from dmrank.progress import bar
 from dmrank.ratings import Ratings, Split
 
@@ -60,6 +60,10 @@ def evaluate(
     (1, 7)
     """
     named = {type(models).__name__: models} if isinstance(models, Model) else dict(models)
+    if not named:
+        raise ConfigError("no model to evaluate: give at least one")
+    rows = len(split.test)
+    split = _with_ids_of(next(iter(named.items())), split)
     train, test = split.train, split.test
     _check_models(named, split)
     measured = [parse_metric(name) for name in metrics]
@@ -89,13 +93,42 @@ def evaluate(
         metrics=tuple(str(metric) for metric in measured),
         primary_aspect=train.primary_aspect,
         protocol=protocol,
-        left_out=held_out.left_out,
+        left_out=held_out.left_out + rows - len(test),
     )
 
 
+def _with_ids_of(named: tuple[str, Model], split: Split) -> Split:
+    """Give a split the codes of a model, whose file knows the ids of its training rows alone.
+
+    Rows of other users or items are left out of every metric anyway: training has none of them.
+    """
+    name, model = named
+    users, items = model.catalogue.users, model.catalogue.items
+    if (users, items) == (split.train.users, split.train.items):
+        return split
+
+    def coded(part: Ratings) -> Ratings:
+        user_codes, item_codes = codes_in(users, items, part)
+        known = (user_codes >= 0) & (item_codes >= 0)
+        return Ratings.from_codes(
+            users,
+            items,
+            user_codes[known],
+            item_codes[known],
+            part.values[known],
+            aspects=part.aspects,
+            scale=part.scale,
+        )
+
+    parts = Split(coded(split.train), coded(split.validation), coded(split.test))
+    if len(parts.train) < len(split.train):
+        raise DataError(
+            f"{name} was fitted on other users or items than the split has: fit it on split.train"
+        )
+    return parts
+
+
 def _check_models(models: Mapping[str, Model], split: Split) -> None:
-    if not models:
-        raise ConfigError("no model to evaluate: give at least one")
     train = split.train
     for name, model in models.items():
         catalogue = model.catalogue

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.errors import DataError
+from dmrank.ids import Ids
 from dmrank.models.scores import ItemLists, Question
 from dmrank.ranking import lists_of
 from dmrank.ratings import Ratings
@@ -62,7 +63,7 @@ class HeldOut:
                     f"validation has the aspect {name!r}, which training lacks; training has "
                     + ", ".join(train.aspects)
                 )
-        users, items = _codes_in(train, held_out)
+        users, items = codes_in(train.users, train.items, held_out)
         candidates = np.bincount(train.item_codes, minlength=len(train.items)) > 0
         trained = np.diff(train.user_pointer) > 0
         known = (users >= 0) & (items >= 0)
@@ -130,10 +131,12 @@ def _union(one: Ratings, other: Ratings) -> tuple[NDArray[np.int64], NDArray[np.
     return pointer, items[order]
 
 
-def _codes_in(train: Ratings, other: Ratings) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Return users and items of each row of `other` as codes of `train`, −1 where unknown."""
-    if other.users == train.users and other.items == train.items:
-        return other.user_codes, other.item_codes
-    users = np.array([train.users.find(name) for name in other.users], dtype=np.int64)
-    items = np.array([train.items.find(name) for name in other.items], dtype=np.int64)
-    return users[other.user_codes], items[other.item_codes]
+def codes_in(
+    users: Ids, items: Ids, ratings: Ratings
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Return user and item of each rating as codes of an id map, −1 where it does not have it."""
+    if ratings.users == users and ratings.items == items:
+        return ratings.user_codes, ratings.item_codes
+    of_users = np.array([users.find(name) for name in ratings.users], dtype=np.int64)
+    of_items = np.array([items.find(name) for name in ratings.items], dtype=np.int64)
+    return of_users[ratings.user_codes], of_items[ratings.item_codes]
