@@ -105,11 +105,17 @@ def read_split(directory: str | os.PathLike[str], *, verbose: bool = False) -> S
         read_ratings(Path(directory) / f"{name}.parquet", verbose=verbose)
         for name in ("train", "validation", "test")
     ]
-    for part in parts[1:]:
-        if part.aspects != parts[0].aspects:
+    return join_parts(*parts)
+
+
+def join_parts(train: Ratings, validation: Ratings, test: Ratings) -> Split:
+    """Give parts that were read one by one a common id map."""
+    parts = (train, validation, test)
+    for name, part in (("validation", validation), ("test", test)):
+        if part.aspects != train.aspects:
             raise DataError(
-                f"{directory}: the parts have other aspects than train "
-                f"({', '.join(part.aspects)} against {', '.join(parts[0].aspects)})"
+                f"{name} has other aspects than train "
+                f"({', '.join(part.aspects)} against {', '.join(train.aspects)})"
             )
     users = Ids(pl.concat([part.users.series for part in parts]).unique(), kind="user")
     items = Ids(pl.concat([part.items.series for part in parts]).unique(), kind="item")

@@ -50,7 +50,7 @@ MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     ),
     "exsae": (
         ExSAE,
-        {"iterations": 200, "evaluate_every": 50, "learning_rate": 0.01, "threads": 1},
+        {"iterations": 100, "evaluate_every": 50, "learning_rate": 0.02, "threads": 1},
     ),
     "ials": (IALS, {"factors": 8}),
     "itemmean": (ItemMean, {}),

@@ -140,3 +140,30 @@ def fit(
     from dmrank.cli.fit import run
 
     run(columns, file, validation, model, set_ or [], config, out, checkpoint)
+
+
+@app.command()
+@reads_ratings
+def evaluate(
+    columns: ReadOptions,
+    models: Annotated[list[Path], typer.Argument(help="Model files.", metavar="MODEL…")],
+    train: Annotated[Path, typer.Option(help="The ratings that the models were fitted on.")],
+    validation: Annotated[Path, typer.Option(help="Held-out ratings that are no candidates.")],
+    test: Annotated[Path, typer.Option(help="The ratings to judge by.")],
+    protocol: Annotated[str, typer.Option(help="full, or sampled(100).")] = "full",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as ndcg@10, ap, recall@20; repeat for more."),
+    ] = None,
+    per_aspect: Annotated[
+        bool, typer.Option("--per-aspect", help="One row per model, aspect and metric.")
+    ] = False,
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the result.")
+    ] = OutputFormat.TABLE,
+) -> None:
+    """Judge models on test ratings, ranking by every aspect."""
+    from dmrank.cli.evaluate import run
+
+    parts = (train, validation, test)
+    run(columns, models, parts, protocol, metric, per_aspect, format_.value)

@@ -83,7 +83,7 @@ class ExSAE(NeuralModel):
     and h_u = decoder(encoder(z_u)). The extra layer joins the criteria of an item into one node,
     z_ui = c_i + Σ_k w_ik (r_uik − r̄_uik), which is 0 if u has not rated i; its mirror image a_ik
     splits an output node into criteria again. Encoder and decoder have five hidden layers of tanh
-    units each (Tallapally et al.; the sizes are those of the DMR paper, 4.1).
+    units each (Tallapally et al., RecSys 2018, with the depth of the DMR paper, 4.1).
 
     Ratings are centred by what `ItemMean` predicts, r̄_uik: aspect, item and user level. The sum
     over a user's nodes is divided by √n_u. A step hides a share of a user's ratings and learns from
@@ -119,8 +119,7 @@ class ExSAE(NeuralModel):
 
         def loss(tensors: Tensors, iteration: int) -> Tensor | None:
             users = batch_of_users(len(levels), config.batch_size, config.seed, iteration)
-            # Other keys than those of the order of users.
-            rng = np.random.default_rng([config.seed, iteration, 1])
+            rng = np.random.default_rng([config.seed, iteration, 1])  # not that of the users
             return masked_loss(tensors, ratings.of(users), config.dropout, rng)
 
         def learned() -> dict[str, NDArray[Any]]:
