@@ -220,6 +220,28 @@ def test_same_seed_same_bits_whatever_the_threads(name: str, make, board: Rating
 
 
 @models(without=DETERMINISTIC)
+def test_a_training_that_was_killed_goes_on_to_the_same_bits(
+    name: str, make, board: Ratings, tmp_path: Path
+) -> None:
+    class Killed(Exception):  # noqa: N818
+        pass
+
+    def kill_at_the_second_look(history) -> None:
+        if len(history.iterations) == 2:
+            raise Killed
+
+    whole = make(seed=7, threads=1).fit(board)
+    with pytest.raises(Killed):
+        make(seed=7, threads=1).fit(board, checkpoint=tmp_path, callback=kill_at_the_second_look)
+    resumed = make(seed=7, threads=1).fit(board, checkpoint=tmp_path)
+    assert resumed.history.iterations == whole.history.iterations
+    for array, value in whole._arrays.items():
+        np.testing.assert_array_equal(resumed._arrays[array], value)
+    with pytest.raises(ConfigError, match="checkpoint of another run"):
+        make(seed=8).fit(board, checkpoint=tmp_path)
+
+
+@models(without=DETERMINISTIC)
 def test_another_seed_is_another_run(name: str, make, board: Ratings) -> None:
     one, two = (
         make(seed=seed).fit(board).predict("u03", list(board.items), raw=True) for seed in (1, 2)
