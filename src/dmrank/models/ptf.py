@@ -46,7 +46,8 @@ class PTF(TrainedModel):
     The paper leaves the priors open. Here c is 1 in the first factor and 0 elsewhere, c' in the
     second: as long as little is known of a user, the first factor is the item's offset, and the
     second the user's. W around 1 says that the aspects agree, and fixes the scale of U and V. All
-    were chosen on validation, against priors around 0 and a λ that grows with the number of ratings.
+    were chosen on validation, against priors around 0 and a λ that grows with the number of
+    ratings.
 
     Parameters
     ----------
