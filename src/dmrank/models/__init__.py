@@ -1,11 +1,12 @@
 """The models, behind one contract."""
 
 from dmrank.errors import ConfigError, did_you_mean
-from dmrank.models.base import Fitting, Model, load
+from dmrank.models.base import Model, load
 from dmrank.models.dmr import DMR, DMRConfig
 from dmrank.models.ease import EASE, EASEConfig
 from dmrank.models.efm import EFM, EFMConfig
 from dmrank.models.exsae import ExSAE, ExSAEConfig
+from dmrank.models.fitting import Fitting
 from dmrank.models.ials import IALS, IALSConfig
 from dmrank.models.itemmean import ItemMean, ItemMeanConfig
 from dmrank.models.mbpr import MBPR, MBPRConfig

@@ -10,7 +10,6 @@ import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,60 +19,22 @@ from numpy.typing import NDArray
 
 import dmrank
 from dmrank.containers import read_container, write_container
-from dmrank.directional.scales import from_training_scale, to_training_scale
+from dmrank.directional.scales import from_training_scale
 from dmrank.errors import ConfigError, DataError, ModelFileError, NotFittedError
 from dmrank.metrics import parse_metric
 from dmrank.models.calibration import Calibration, calibrate
 from dmrank.models.catalogue import Catalogue
 from dmrank.models.config import Config, make_config
+from dmrank.models.fitting import Fitting, training_values
 from dmrank.models.scores import Blocks, ItemLists, Scorer, Vectors
 from dmrank.models.validation import Validator
 from dmrank.ratings import Ratings
-from dmrank.training.data import Missing, TrainingData, training_data
 from dmrank.training.history import History
 
 #: Version of the model file; raise it when the meaning of the content changes.
 FILE_FORMAT = 1
 
 By = str | Mapping[str, float] | None
-
-
-@dataclass(frozen=True)
-class Fitting:
-    """One call of `fit`, as the hook of a model sees it.
-
-    Attributes
-    ----------
-    ratings : Ratings
-        Training ratings.
-    validator : Validator or None
-        Judges a scorer on the validation ratings, if there are any.
-    checkpoint : path or None
-        Folder in which the state is saved at intervals.
-    callback : callable or None
-        Called with the history after each evaluation.
-    """
-
-    ratings: Ratings
-    validator: Validator | None = None
-    checkpoint: str | os.PathLike[str] | None = None
-    callback: Callable[[History], None] | None = None
-
-    def training_data(self, missing: Missing = "marginalize") -> TrainingData:
-        """Return the ratings on the training scale 1–5, as training code takes them."""
-        ratings = self.ratings
-        return training_data(
-            ratings.user_pointer,
-            ratings.item_codes,
-            training_values(ratings),
-            len(ratings.items),
-            missing,
-        )
-
-
-def training_values(ratings: Ratings) -> NDArray[np.float32]:
-    """Return ratings on the training scale 1–5, NaN where missing."""
-    return to_training_scale(ratings.values, ratings.scale).astype(np.float32)
 
 
 class Model(ABC):

@@ -11,10 +11,10 @@ from pydantic import Field
 
 from dmrank.directional.families import Family, Gaussian, Student
 from dmrank.errors import ConfigError
-from dmrank.models.base import Fitting, training_values
 from dmrank.models.calibration import Calibration, covariance_factor
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
 from dmrank.models.factored import FactorModel, unpadded
+from dmrank.models.fitting import Fitting, training_values
 from dmrank.models.itemmean import item_means
 from dmrank.ratings import Ratings
 from dmrank.training.data import (

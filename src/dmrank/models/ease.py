@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from dmrank.errors import ConfigError, DataError
-from dmrank.models.base import Fitting, Model
+from dmrank.models.base import Model
 from dmrank.models.config import Config, Positive, Search
+from dmrank.models.fitting import Fitting
 from dmrank.parallel import for_ranges
 from dmrank.split import group_rows
 

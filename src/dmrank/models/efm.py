@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.special import expit
 
-from dmrank.models.base import Fitting
 from dmrank.models.config import Count, NotNegative, Search, Share, TrainingConfig
+from dmrank.models.fitting import Fitting
 from dmrank.models.scores import Vectors
 from dmrank.models.trained import TrainedModel
 from dmrank.training.data import TrainingData

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from dmrank.models.base import Fitting
 from dmrank.models.config import Count, NotNegative, Positive, Search
+from dmrank.models.fitting import Fitting
 from dmrank.models.itemmean import ItemMean
 from dmrank.models.neural import (
     NeuralConfig,

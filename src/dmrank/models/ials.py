@@ -12,8 +12,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.models.base import Fitting
 from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig
+from dmrank.models.fitting import Fitting
 from dmrank.models.scores import Vectors
 from dmrank.models.trained import TrainedModel
 from dmrank.training.data import TrainingData

@@ -7,8 +7,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.models.base import Fitting, Model
+from dmrank.models.base import Model
 from dmrank.models.config import Config, NotNegative, Search
+from dmrank.models.fitting import Fitting
 from dmrank.models.scores import Vectors
 from dmrank.training.data import Missing, TrainingData
 

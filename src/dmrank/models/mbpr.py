@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.models.base import Fitting
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
 from dmrank.models.factored import FactorModel, unpadded
+from dmrank.models.fitting import Fitting
 from dmrank.training.data import empty_accumulators
 from dmrank.training.initial import initial_parameters
 from dmrank.training.logistic import Combination, LogisticSettings, run_logistic_iterations

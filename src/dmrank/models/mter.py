@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.directional.transpose import padded
-from dmrank.models.base import Fitting
 from dmrank.models.config import Count, NotNegative, Positive, Search, TrainingConfig
+from dmrank.models.fitting import Fitting
 from dmrank.models.scores import Vectors
 from dmrank.models.trained import TrainedModel
 from dmrank.training.settings import SamplerSettings

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.errors import ConfigError
-from dmrank.models.base import Fitting
 from dmrank.models.config import Positive, TrainingConfig
+from dmrank.models.fitting import Fitting
 from dmrank.models.trained import TrainedModel
 from dmrank.parallel import count_threads
 from dmrank.training.loop import Arrays

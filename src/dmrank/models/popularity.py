@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.models.base import Fitting, Model
+from dmrank.models.base import Model
 from dmrank.models.config import Config
+from dmrank.models.fitting import Fitting
 from dmrank.models.scores import Vectors
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from dmrank.models.base import Fitting
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share
+from dmrank.models.fitting import Fitting
 from dmrank.models.neural import (
     NeuralConfig,
     NeuralModel,

@@ -9,8 +9,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from dmrank.models.base import Fitting, Model
+from dmrank.models.base import Model
 from dmrank.models.config import TrainingConfig
+from dmrank.models.fitting import Fitting
 from dmrank.ratings import Ratings
 from dmrank.training.checkpoints import Checkpoint
 from dmrank.training.loop import Arrays, RunIterations, Schedule, train

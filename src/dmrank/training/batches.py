@@ -164,7 +164,8 @@ def harden_batch(
 @compiled
 def group_batches(
     batches: int,
-    pairs: Pairs,
+    user_keys: NDArray[np.int32],
+    item_keys: NDArray[np.int32],
     users: Groups,
     items: Groups,
     first_joined: int,
@@ -173,22 +174,28 @@ def group_batches(
 ) -> int:
     """Group batches by user and by item, in one phase, and return the next phase.
 
-    Every other batch from ``first_joined`` on is grouped as if all its pairs had one user, for
-    they share one Σ; if it is negative, none is.
+    Keys are one row per batch. Every other batch from ``first_joined`` on is grouped as if all its
+    samples had one user, for they share one Σ; if it is negative, none is.
     """
     tasks = batches * 2
     task = begin_task(counters, phase)
     while task < tasks:
         batch = task // 2
         if task % 2 == 1:
-            group(pairs.items[batch].ravel(), groups_of(items, batch))
+            group(item_keys[batch], groups_of(items, batch))
         elif first_joined >= 0 and batch % 2 == first_joined:
-            group(np.minimum(pairs.users[batch], np.int32(0)), groups_of(users, batch))
+            group(np.minimum(user_keys[batch], np.int32(0)), groups_of(users, batch))
         else:
-            group(pairs.users[batch], groups_of(users, batch))
+            group(user_keys[batch], groups_of(users, batch))
         task = finish_and_begin_task(counters, phase)
     wait_for_tasks(counters, phase, tasks)
     return phase + 1
+
+
+@compiled
+def item_keys_of(pairs: Pairs) -> NDArray[np.int32]:
+    """Return the items i and j of all pairs, one row per batch."""
+    return pairs.items.reshape(pairs.items.shape[0], 2 * pairs.items.shape[1])
 
 
 @compiled

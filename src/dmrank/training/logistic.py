@@ -37,6 +37,7 @@ from dmrank.training.batches import (
     groups_of,
     harden_batch,
     in_whole_blocks,
+    item_keys_of,
     pairs_of,
     update_factors_together,
 )
@@ -284,7 +285,8 @@ def _cached_run(sources: int) -> Any:
             phase = draw_batches(data, sampler, first, 1, batches, pairs, counters, phase)
             if sampler.hard_negatives > 1:
                 phase = harden_batch(data, parameters, sampler, first, 1, pairs, counters, phase)
-            phase = group_batches(batches, pairs, users, items, -1, counters, phase)
+            keys = item_keys_of(pairs)
+            phase = group_batches(batches, pairs.users, keys, users, items, -1, counters, phase)
             for batch in range(batches):
                 drawn = pairs_of(pairs, batch)
                 task = begin_task(counters, phase)

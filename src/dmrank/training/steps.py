@@ -23,6 +23,7 @@ from dmrank.training.batches import (
     groups_of,
     harden_batch,
     in_whole_blocks,
+    item_keys_of,
     mean_objective,
     pairs_of,
     update_covariances,
@@ -235,7 +236,10 @@ def _cached_run(sources: int) -> Any:
                     data, parameters, sampler, first, steps, pairs, counters, phase
                 )
             first_joined = (begin + 1) % 2 if covariance.kind == SHARED else -1
-            phase = group_batches(batches, pairs, users, items, first_joined, counters, phase)
+            keys = item_keys_of(pairs)
+            phase = group_batches(
+                batches, pairs.users, keys, users, items, first_joined, counters, phase
+            )
             for batch in range(batches):
                 iteration, step = (begin + batch) // steps, (begin + batch) % steps
                 drawn = pairs_of(pairs, batch)

@@ -22,10 +22,11 @@ from dmrank.training.batches import (
     group_batches,
     groups_of,
     in_whole_blocks,
+    item_keys_of,
     mean_objective,
     pairs_of,
 )
-from dmrank.training.sampling import group, random_stream, uniform_below
+from dmrank.training.sampling import random_stream, uniform_below
 from dmrank.training.threads import (
     begin_task,
     finish_and_begin_task,
@@ -150,24 +151,6 @@ def _draw_rows(
 
 
 @compiled
-def _group_rows(
-    batches: int, rows: Rows, users: Groups, items: Groups, counters: Counters, phase: int
-) -> int:
-    """Group rows by user and by item, in one phase, and return the next phase."""
-    tasks = batches * 2
-    task = begin_task(counters, phase)
-    while task < tasks:
-        batch = task // 2
-        if task % 2 == 0:
-            group(rows.users[batch], groups_of(users, batch))
-        else:
-            group(rows.items[batch], groups_of(items, batch))
-        task = finish_and_begin_task(counters, phase)
-    wait_for_tasks(counters, phase, tasks)
-    return phase + 1
-
-
-@compiled
 def _update(
     parameters: TuckerParameters,
     squares: TuckerParameters,
@@ -234,9 +217,14 @@ def _cached_run(sources: int) -> Any:
             batches = min(ahead, total - begin)
             first = first_iteration + begin
             phase = _draw_rows(data, sampler, first, batches, rows, counters, phase)
-            phase = _group_rows(batches, rows, row_users, row_items, counters, phase)
+            phase = group_batches(
+                batches, rows.users, rows.items, row_users, row_items, -1, counters, phase
+            )
             phase = draw_batches(by_primary, sampler, first, 1, batches, pairs, counters, phase)
-            phase = group_batches(batches, pairs, pair_users, pair_items, -1, counters, phase)
+            keys = item_keys_of(pairs)
+            phase = group_batches(
+                batches, pairs.users, keys, pair_users, pair_items, -1, counters, phase
+            )
             for batch in range(batches):
                 drawn_rows, drawn_pairs = _rows_of(rows, batch), pairs_of(pairs, batch)
                 for step in range(2):
