@@ -60,8 +60,8 @@ class HeldOut:
         for name in held_out.aspects:
             if name not in train.aspects:
                 raise DataError(
-                    f"validation has the aspect {name!r}, which training lacks; training has "
-                    + ", ".join(train.aspects)
+                    f"held-out ratings have the aspect {name!r}, which training lacks; "
+                    f"training has {', '.join(train.aspects)}"
                 )
         users, items = codes_in(train.users, train.items, held_out)
         candidates = np.bincount(train.item_codes, minlength=len(train.items)) > 0
