@@ -96,6 +96,18 @@ class Model(ABC):
         columns = [self._scorer(weights).of_pairs(users, items) for weights in each_aspect]
         return np.column_stack(columns)
 
+    def _aspect_relevance(
+        self,
+        users: NDArray[np.integer],  # noqa: ARG002
+        items: NDArray[np.integer],  # noqa: ARG002
+        aspect: int,  # noqa: ARG002
+    ) -> NDArray[np.float64] | None:
+        """Return how much each aspect (columns) explains the ranking of pairs by one of them.
+
+        NaN: the model cannot tell of that aspect. None: it cannot tell of any.
+        """
+        return None
+
     def _calibrate(self, ratings: Ratings) -> Calibration:
         """Learn how scores become ratings on the training scale."""
         if self.scores_are_ratings:

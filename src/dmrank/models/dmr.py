@@ -220,11 +220,20 @@ class DMR(FactorModel):
         It is that of Σ_ui = λ Σ_u + (1−λ) Σ_i.
         """
         users, items = self.catalogue.users, self.catalogue.items
-        covariance = self._covariances(np.array([users.code(user)]), np.array([items.code(item)]))[
-            0
-        ]
-        deviation = np.sqrt(np.diagonal(covariance))
-        return covariance / np.outer(deviation, deviation)
+        return self._correlations(np.array([users.code(user)]), np.array([items.code(item)]))[0]
+
+    def _correlations(
+        self, users: NDArray[np.integer], items: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        covariances = self._covariances(users, items)
+        deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+        return covariances / (deviations[:, :, None] * deviations[:, None, :])
+
+    def _aspect_relevance(
+        self, users: NDArray[np.integer], items: NDArray[np.integer], aspect: int
+    ) -> NDArray[np.float64]:
+        """Return the correlation of each aspect with the one that ranks (paper 4.5)."""
+        return self._correlations(users, items)[:, aspect]
 
     def _covariances(
         self, users: NDArray[np.integer], items: NDArray[np.integer]

@@ -180,6 +180,16 @@ class EFM(TrainedModel):
             np.hstack([quality, self._arrays["items"]]),
         )
 
+    def _aspect_relevance(
+        self,
+        users: NDArray[np.integer],
+        items: NDArray[np.integer],
+        aspect: int,  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """Return ½ attention + ½ quality, NaN for overall, which has neither."""
+        relevance = (self._attention()[users] + self._quality()[items]) / 2
+        return np.insert(relevance.astype(np.float64), self._primary(), np.nan, axis=1)
+
 
 def make_tables(data: TrainingData, primary: int, quality: Quality) -> Tables:
     """Return A, X and Y of training ratings whose overall aspect is column `primary`."""

@@ -117,3 +117,12 @@ class MTER(TrainedModel):
         arrays = self._arrays
         mixed = arrays["core"] @ (weights @ arrays["aspects"])
         return Vectors(arrays["users"] @ mixed, arrays["items"])
+
+    def _aspect_relevance(
+        self,
+        users: NDArray[np.integer],
+        items: NDArray[np.integer],
+        aspect: int,  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """Return the predicted rating of each aspect."""
+        return self._raw_scores(users, items).astype(np.float64)
