@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dmrank
-from dmrank.evaluation import RatedPairs, rated_pairs
+from dmrank.evaluation import OrderPairs, bootstrap_interval, rated_pairs
 from dmrank.metrics import NDCG
 from dmrank.models.validation import Validator
 from dmrank.training.initial import unpack
@@ -48,7 +48,7 @@ def evaluate_file(name: str, iterations: int) -> None:
     ratings = dmrank.read_ratings(DATA / f"{name}.parquet", verbose=False)
     split = ratings.split(seed=0)
     pairs = rated_pairs(split)
-    print(f"\n{name}: {ratings}\n{len(pairs.first):,} rated test pairs")
+    print(f"\n{name}: {ratings}\n{len(pairs):,} rated test pairs")
     print(TABLE.format("model", "ndcg@10", "ndcg@50", "pooled", "rated pairs, per user"))
     values = [f"{value:.4f}" for value in _ndcg(split, dmrank.Popularity().fit(split.train))]
     print(TABLE.format("popularity", *values, "–", ""))
@@ -60,7 +60,7 @@ def evaluate_file(name: str, iterations: int) -> None:
         accuracy = pairs.accuracy(model)
         per_user[covariance] = accuracy.per_user
         values = [f"{value:.4f}" for value in _ndcg(split, model)]
-        low, high = _interval(accuracy.per_user)
+        low, high = bootstrap_interval(accuracy.per_user)
         print(
             TABLE.format(
                 f"DMR {covariance}", *values, f"{accuracy.pooled:.4f}",
@@ -70,12 +70,12 @@ def evaluate_file(name: str, iterations: int) -> None:
             flush=True,
         )  # fmt: skip
     difference = per_user["personalized"] - per_user["identity"]
-    low, high = _interval(difference)
+    low, high = bootstrap_interval(difference)
     print(f"personalized − identity: {np.nanmean(difference):+.4f} [{low:+.4f}, {high:+.4f}]")
     _print_item_means(split, pairs)
 
 
-def _print_item_means(split: dmrank.Split, pairs: RatedPairs) -> None:
+def _print_item_means(split: dmrank.Split, pairs: OrderPairs) -> None:
     accuracy = pairs.accuracy(dmrank.ItemMean().fit(split.train))
     print(f"item means on rated pairs: pooled {accuracy.pooled:.4f}, per user {accuracy.mean:.4f}")
 
@@ -91,14 +91,6 @@ def _ndcg(split: dmrank.Split, model: dmrank.Model) -> list[float]:
         Validator(split.train, split.test, NDCG(k), most, 0, split.validation)(scorer)
         for k in (10, 50)
     ]
-
-
-def _interval(values: NDArray[np.float64], draws: int = 2_000) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of the mean over users."""
-    known = values[~np.isnan(values)]
-    rows = np.random.default_rng(0).integers(len(known), size=(draws, len(known)))
-    low, high = np.percentile(known[rows].mean(axis=1), [2.5, 97.5])
-    return float(low), float(high)
 
 
 def study_synthetic() -> None:

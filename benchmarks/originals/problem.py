@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 import dmrank
+from dmrank.evaluation import bootstrap_interval
 from dmrank.metrics import NDCG
 from dmrank.models.scores import Scorer
 from dmrank.models.validation import Validator
@@ -100,7 +101,6 @@ def by_our_codes(
 def print_difference(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> None:
     """Print the mean difference over users with its 95 % bootstrap interval."""
     difference = ours - theirs
-    known = difference[~np.isnan(difference)]
-    rows = np.random.default_rng(0).integers(len(known), size=(2_000, len(known)))
-    low, high = np.percentile(known[rows].mean(axis=1), [2.5, 97.5])
-    print(f"ours − theirs on test: {known.mean():+.4f} [{low:+.4f}, {high:+.4f}]", flush=True)
+    low, high = bootstrap_interval(difference)
+    mean = np.nanmean(difference)
+    print(f"ours − theirs on test: {mean:+.4f} [{low:+.4f}, {high:+.4f}]", flush=True)

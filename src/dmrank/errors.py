@@ -5,8 +5,11 @@ Every error is also the built-in error that Python programmers would catch in it
 
 from __future__ import annotations
 
+import bisect
 import difflib
 from collections.abc import Iterable
+
+_MOST_COMPARED = 5_000
 
 
 class DmrankError(Exception):
@@ -45,6 +48,10 @@ class UnknownAspectError(DmrankError, KeyError):
     """An aspect name that the ratings do not contain."""
 
 
+class UnsupportedError(DmrankError, NotImplementedError):
+    """A question that this kind of model cannot answer."""
+
+
 class ModelFileError(DmrankError, OSError):
     """A model file that is truncated, foreign, or of a newer version."""
 
@@ -60,8 +67,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     'known: overall, service'
     """
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=3)
+    near = difflib.get_close_matches(name, _comparable(name, names), n=3)
     if near:
         return "did you mean " + " or ".join(repr(match) for match in near) + "?"
     shown = ", ".join(names[:8])
     return f"known: {shown}" + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
+
+
+def _comparable(name: str, names: list[str]) -> list[str]:
+    """Return all names, or of very many those around it in their order: comparing takes time."""
+    if len(names) <= _MOST_COMPARED:
+        return names
+    at = bisect.bisect(names, name)
+    return names[max(at - _MOST_COMPARED // 2, 0) : at + _MOST_COMPARED // 2]

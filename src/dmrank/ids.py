@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from typing import Literal, final
 
@@ -24,7 +25,8 @@ class Ids:
     """The ids of users or items in ascending order; the code of an id is its position.
 
     The order makes the codes a function of the set of ids alone: the same ratings in another
-    row order get the same codes, and so the same models.
+    row order get the same codes, and so the same models. (Ids that are added to a model later
+    follow in the order they came, see :meth:`extended`.)
 
     Parameters
     ----------
@@ -59,8 +61,22 @@ class Ids:
         ids.series = names.rename(kind).rechunk()
         return ids
 
+    def extended(self, names: Sequence[str]) -> Ids:
+        """Return the map with further ids, whose codes follow the last one in the given order.
+
+        The codes of the others stay, and nothing is made anew for them: a map of millions is
+        extended at once.
+        """
+        ids = Ids.from_sorted(pl.Series(self.kind, names, dtype=pl.String), kind=self.kind)
+        if any(name in self for name in names) or ids.series.n_unique() != len(names):
+            raise DataError(f"{self.kind} ids are repeated: give each {self.kind} once")
+        new = {name: len(self) + place for place, name in enumerate(names)}
+        ids.series = pl.concat([self.series, ids.series])
+        ids.__dict__["_code_of"] = ChainMap(new, self._code_of)
+        return ids
+
     @cached_property
-    def _code_of(self) -> dict[str, int]:
+    def _code_of(self) -> MutableMapping[str, int]:
         return {name: code for code, name in enumerate(self.series)}
 
     def code(self, name: str) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dmrank.files import atomic_path
 
@@ -166,3 +166,116 @@ def draw_recovery(
         axes.grid(axis="x", alpha=0.25)
         axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.01, 0.985), ncols=2)
     return drawn
+
+
+def draw_direction(
+    axes: Axes,
+    mean: ArrayLike,
+    covariance: ArrayLike,
+    direction: ArrayLike,
+    *,
+    margin: float = 0.0,
+    names: Sequence[str] = ("", ""),
+    degrees_of_freedom: float | None = None,
+    title: str = "",
+    reach: float | None = None,
+    tallest: float | None = None,
+) -> float:
+    """Draw how a predicted difference lies to a direction, as in the paper's Figure 2.
+
+    Ellipses are levels of the density of the difference. The ray is the direction; the area
+    that stands on it is the density along it, and its coloured part, beyond the margin, the
+    likelihood of the direction.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        Where to draw: one panel. Panels that are to be compared need the same `reach` and
+        `tallest`.
+    mean, covariance : arrays, 2 and 2 × 2
+        Of the difference of two rating vectors on two aspects.
+    direction : array, 2
+        d; the ray is γ d for γ ≥ 0.
+    margin : float
+        ξ, the γ from which on the ray counts.
+    names : pair of str
+        What the two axes are.
+    degrees_of_freedom : float, optional
+        Of the student family, whose scale matrix `covariance` then is; by default gaussian.
+    title : str
+        Above the panel.
+    reach : float, optional
+        The panel shows −reach to reach; by default what holds everything.
+    tallest : float, optional
+        The density that is drawn at full height; by default that at the mean.
+
+    Returns
+    -------
+    float
+        The coloured area ∫_ξ^∞ p(γ d) dγ.
+
+    Examples
+    --------
+    >>> with figure(4, 4) as drawn:
+    ...     area = draw_direction(drawn.subplots(), np.ones(2), np.eye(2), np.array([2.0, -1.0]))
+    >>> round(area, 3)
+    0.048
+    """
+    mean, direction = np.asarray(mean, np.float64), np.asarray(direction, np.float64)
+    covariance = np.asarray(covariance, np.float64)
+    spread = np.sqrt(np.diagonal(covariance))
+    if reach is None:
+        reach = 1.05 * float(np.max([np.abs(mean) + 2.3 * spread, 1.3 * np.abs(direction)]))
+    axes.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+    axes.axvline(0, color="0.8", linewidth=0.8, zorder=0)
+    angle = np.linspace(0, 2 * np.pi, 181)
+    circle = np.linalg.cholesky(covariance) @ np.stack([np.cos(angle), np.sin(angle)])
+    for radius in (2.25, 1.75, 1.25, 0.75, 0.25):
+        axes.fill(*(mean[:, None] + radius * circle), color=COLOURS[0], alpha=0.15, linewidth=0)
+    axes.plot(*mean, "o", color=COLOURS[0], markeredgecolor="white", markersize=7, zorder=4)
+
+    # The area is integrated as far as there is density, and shown as far as the panel goes.
+    edge = reach / np.abs(direction).max()
+    far = edge + (np.linalg.norm(mean) + 40 * spread.max()) / np.linalg.norm(direction)
+    gamma = np.concatenate([np.linspace(0, margin, 201), np.linspace(margin, margin + far, 20_001)])
+    beyond = np.arange(len(gamma)) > 200
+    along = _density(gamma[:, None] * direction, mean, covariance, degrees_of_freedom)
+    area = float(np.trapezoid(along[beyond], gamma[beyond]))
+    shown = gamma <= 0.93 * edge
+    if tallest is None:
+        tallest = float(_density(mean[None], mean, covariance, degrees_of_freedom)[0])
+    aside = np.array([-direction[1], direction[0]]) / np.linalg.norm(direction)
+    aside *= -1 if aside @ mean > 0 else 1  # the area stands on the side away from the mean
+    ray = gamma[:, None] * direction
+    hill = ray + 0.6 * reach * (along / tallest)[:, None] * aside
+    for part, colour in ((~beyond & shown, "0.55"), (beyond & shown, COLOURS[1])):
+        outline = np.concatenate([ray[part], hill[part][::-1]])
+        axes.fill(*outline.T, color=colour, alpha=0.35, linewidth=0, zorder=2)
+        axes.plot(*hill[part].T, color=colour, linewidth=1.2, zorder=2)
+    axes.plot(*np.stack([[0, 0], margin * direction]).T, color="0.45", linewidth=1.5, zorder=3)
+    axes.annotate(
+        "",
+        xy=tuple(0.98 * edge * direction),
+        xytext=tuple(margin * direction),
+        arrowprops={"arrowstyle": "-|>", "color": COLOURS[1], "linewidth": 2.2, "shrinkA": 0},
+        zorder=3,
+    )
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=title)
+    axes.set(xlabel=names[0], ylabel=names[1])
+    return area
+
+
+def _density(
+    points: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    degrees_of_freedom: float | None,
+) -> NDArray[np.float64]:
+    """Return the density of two aspects: normal, or Student's t with a scale matrix."""
+    away = points - mean
+    square = (away * np.linalg.solve(covariance, away.T).T).sum(axis=1)
+    flat = 1 / (2 * np.pi * np.sqrt(np.linalg.det(covariance)))
+    if degrees_of_freedom is None:
+        return np.asarray(flat * np.exp(-square / 2))
+    eta = degrees_of_freedom
+    return np.asarray(flat * (1 + square / eta) ** (-(eta + 2) / 2))

@@ -225,6 +225,43 @@ def test_what_cannot_be_judged_is_refused(split: Split, fitted) -> None:
         dmrank.evaluate(fitted, Split(split.train, split.validation, empty))
 
 
+def with_values(ratings: Ratings, values: np.ndarray, aspects: tuple[str, ...]) -> Ratings:
+    return Ratings.from_codes(
+        ratings.users,
+        ratings.items,
+        ratings.user_codes,
+        ratings.item_codes,
+        values,
+        aspects=aspects,
+        scale=(1, 5),
+    )
+
+
+def test_a_model_of_other_aspects_is_refused(split: Split, fitted) -> None:
+    train = split.train
+    fewer = with_values(train, train.values[:, :2], train.aspects[:2])
+    with pytest.raises(DataError, match="ItemMean was fitted on the aspects overall, "):
+        dmrank.evaluate(ItemMean().fit(fewer), split)
+    with pytest.raises(DataError, match="alike was fitted on the aspects"):
+        dmrank.evaluate({**fitted, "alike": ItemMean().fit(fewer)}, split)
+
+
+def test_without_a_relevant_test_item_there_is_nothing_to_judge(split: Split, fitted) -> None:
+    values = split.test.values.copy()
+    values[:, [0, 2]] = np.nan
+    test = with_values(split.test, values, split.test.aspects)
+    with pytest.raises(DataError, match="test has no rating on 'overall'"):
+        dmrank.evaluate(fitted, Split(split.train, split.validation, test))
+    values[:, 0] = split.test.values[:, 0]
+    test = with_values(split.test, values, split.test.aspects)
+    missing = split.test.aspects[2]
+    with pytest.raises(DataError, match=f"test has no rating on '{missing}'"):
+        dmrank.evaluate(fitted, Split(split.train, split.validation, test), aspects=[missing])
+    report = dmrank.evaluate(fitted, Split(split.train, split.validation, test), metrics=["ap"])
+    assert report.aspects == tuple(name for name in test.aspects if name != missing)
+    assert report.table()["ap average"].is_finite().all()
+
+
 def test_a_model_that_knows_its_training_ids_alone_is_judged_alike(split: Split) -> None:
     model = Popularity().fit(split.train.compact())
     alone = dmrank.evaluate(model, split, metrics=["ndcg@10"])

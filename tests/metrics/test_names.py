@@ -8,11 +8,13 @@ from dmrank.errors import ConfigError
 from dmrank.metrics import (
     NDCG,
     AveragePrecision,
+    Coverage,
     HitRate,
     Metric,
     Precision,
     Recall,
     ReciprocalRank,
+    parse_any_metric,
     parse_metric,
 )
 
@@ -33,6 +35,16 @@ from dmrank.metrics import (
 def test_a_metric_prints_as_its_name(name: str, metric: Metric) -> None:
     assert str(metric) == name
     assert parse_metric(name) == metric
+    assert parse_any_metric(name) == metric
+
+
+def test_coverage_is_no_metric_of_single_users() -> None:
+    assert parse_any_metric(" Coverage@10 ") == Coverage(10)
+    assert str(Coverage(10)) == "coverage@10"
+    with pytest.raises(ConfigError, match="coverage@10 is one value of all users together"):
+        parse_metric("coverage@10")
+    with pytest.raises(ConfigError, match="did you mean 'coverage@10'"):
+        parse_any_metric("coverag@10")
 
 
 def test_the_mean_over_users_may_be_named_instead() -> None:
@@ -58,6 +70,6 @@ def test_an_unknown_metric_is_refused(name: str) -> None:
 
 
 def test_a_depth_of_0_is_refused() -> None:
-    for name in ("ndcg@0", "precision@0", "recall@0", "hit@0"):
+    for name in ("ndcg@0", "precision@0", "recall@0", "hit@0", "coverage@0"):
         with pytest.raises(ConfigError, match="at least 1"):
             parse_metric(name)

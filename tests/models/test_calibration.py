@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dmrank import DMR, make_ratings
-from dmrank.models.calibration import calibrate, covariance_factor
+from dmrank.models.calibration import Rows, calibrate, covariance_factor
 
 
 def _problem(seed: int = 0, missing: float = 0.0):
@@ -21,7 +21,7 @@ def _problem(seed: int = 0, missing: float = 0.0):
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_the_slope_is_that_within_users(missing: float) -> None:
     users, scores, ratings = _problem(missing=missing)
-    slope = calibrate(users, scores, ratings, 200).slope
+    slope = calibrate(Rows(users, scores, ratings), 200).slope
     np.testing.assert_allclose(slope, [2.0, 0.5], rtol=0.05)
 
 
@@ -31,7 +31,7 @@ def test_a_users_offset_takes_up_the_level_of_the_scores() -> None:
     scores = rng.normal(0, 0.7, (len(users), 2)).astype(np.float32)
     leniency = rng.normal(0, 0.5, 200)
     ratings = (scores + 3 + leniency[users][:, None]).astype(np.float32)
-    calibration = calibrate(users, scores, ratings, 200)
+    calibration = calibrate(Rows(users, scores, ratings), 200)
     np.testing.assert_allclose(calibration.intercept, 3 + leniency.mean(), atol=0.05)
     assert np.corrcoef(calibration.offset, leniency)[0, 1] > 0.99
     assert np.abs(calibration(users, scores) - ratings).mean() < 0.1
@@ -39,7 +39,7 @@ def test_a_users_offset_takes_up_the_level_of_the_scores() -> None:
 
 def test_users_without_ratings_have_no_offset() -> None:
     users, scores, ratings = _problem()
-    assert calibrate(users, scores, ratings, 250).offset[200:].tolist() == [0] * 50
+    assert calibrate(Rows(users, scores, ratings), 250).offset[200:].tolist() == [0] * 50
 
 
 def test_the_factor_is_what_the_covariance_was_too_small_by() -> None:

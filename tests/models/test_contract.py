@@ -29,6 +29,7 @@ from dmrank import (
     UnknownAspectError,
     UnknownItemError,
     UnknownUserError,
+    UnsupportedError,
 )
 
 QUICK = {"iterations": 800, "evaluate_every": 200}
@@ -181,6 +182,57 @@ def test_what_was_seen_is_left_out_unless_asked_for(model: Model, board: Ratings
     seen = {board.items[code] for code in board.of_user("u03").codes}
     assert set(everything["item"]) == set(board.items) - seen
     assert set(model.recommend("u03", n=99, exclude_seen=False)["item"]) == set(board.items)
+
+
+def test_filters_leave_the_order_of_what_remains(model: Model, board: Ratings) -> None:
+    full = model.recommend("u03", n=99, exclude_seen=False)["item"].to_list()
+    some, blocked = full[1::2], full[3]
+    kept = [item for item in some if item != blocked]
+    options = {"n": 99, "exclude_seen": False, "block": [blocked]}
+    for filters in ({"allow": some}, {"candidates": some}, {"candidates": {"u03": some}}):
+        assert model.recommend("u03", **options, **filters)["item"].to_list() == kept
+
+
+@models(without=IMPERSONAL)
+def test_all_aspects_together_recommend_the_missing_square(name: str, make) -> None:
+    model = make(seed=1).fit(rating_board() if name in RATING_PREDICTORS else exposure_board())
+    best = model.recommend([f"u{u:02}" for u in range(SIZE)], n=1, by="all")
+    assert best["item"].to_list() == [f"i{u:02}" for u in range(SIZE)]
+    assert best["score"].is_between(0, 1).all()
+
+
+@models(without=IMPERSONAL)
+def test_squares_of_one_colour_are_alike(name: str, make) -> None:
+    model = make(seed=1).fit(rating_board() if name in RATING_PREDICTORS else exposure_board())
+    items = model.similar_items("i04", n=5, by="service")["item"].to_list()
+    users = model.similar_users("u04", n=5, by={"overall": 1, "service": 1})["user"].to_list()
+    assert sorted(items) == ["i00", "i02", "i06", "i08", "i10"]
+    assert sorted(users) == ["u00", "u02", "u06", "u08", "u10"]
+
+
+@models(without={name for name in MODELS if name not in IMPERSONAL})
+def test_without_taste_there_is_still_an_answer(name: str, make) -> None:
+    model = make().fit(two_tastes())
+    assert model.similar_items("i04", n=2)["similarity"].is_between(-1, 1).all()
+    assert len(model.similar_users("u04", n=3)) == 3
+    assert model.recommend("u04", n=3, by="all")["score"].is_between(0, 1).all()
+
+
+def test_vectors_are_handed_out_or_it_is_said_why_not(model: Model) -> None:
+    try:
+        users, items = model.vectors("service")
+    except UnsupportedError as error:
+        assert "no dot products" in str(error)  # noqa: PT017
+        return
+    listed = model.recommend("u03", n=99, by="service", exclude_seen=False)
+    scores = items[model.catalogue.items.codes(listed["item"])] @ users[3]
+    np.testing.assert_allclose(scores, listed["score"], rtol=1e-4, atol=1e-4)
+
+
+def test_strangers_get_what_is_popular(model: Model) -> None:
+    found = model.recommend(["u03", "stranger"], n=2, on_unknown="popular", aspects=True)
+    assert found["personal"].to_list() == [True, True, False, False]
+    assert found["service"].is_between(1, 5).all()
 
 
 def test_ranks_start_at_1_and_scores_descend(model: Model) -> None:

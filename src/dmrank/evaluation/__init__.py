@@ -1,15 +1,40 @@
 """Protocols that judge models."""
 
+from dmrank.evaluation.confidence_levels import (
+    CalibrationCurve,
+    ConfidenceLevels,
+    calibration_curve,
+    confidence_levels,
+    order_probability,
+    pair_confidence,
+)
+from dmrank.evaluation.explanation_error import ExplanationError, explains, explanation_error
 from dmrank.evaluation.judge import evaluate
-from dmrank.evaluation.rated_pairs import RatedPairs, rated_pairs
+from dmrank.evaluation.order_pairs import OrderPairs, any_pairs, rated_pairs
 from dmrank.evaluation.report import Report
-from dmrank.evaluation.significance import Comparison, compare_with_best
+from dmrank.evaluation.significance import Comparison, bootstrap_interval, compare_with_best
+from dmrank.evaluation.user_groups import GROUP_LABELS, GROUPS, group_sizes, user_groups
 
 __all__ = [
+    "GROUPS",
+    "GROUP_LABELS",
+    "CalibrationCurve",
     "Comparison",
-    "RatedPairs",
+    "ConfidenceLevels",
+    "ExplanationError",
+    "OrderPairs",
     "Report",
+    "any_pairs",
+    "bootstrap_interval",
+    "calibration_curve",
     "compare_with_best",
+    "confidence_levels",
     "evaluate",
+    "explains",
+    "explanation_error",
+    "group_sizes",
+    "order_probability",
+    "pair_confidence",
     "rated_pairs",
+    "user_groups",
 ]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
 from dmrank.errors import ConfigError, DataError, did_you_mean
-from dmrank.evaluation.protocols import parse_protocol
+from dmrank.evaluation.first_places import first_places
+from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen, with_ids_of
+from dmrank.evaluation.protocols import Full, Protocol, parse_protocol
 from dmrank.evaluation.report import Report
 from dmrank.evaluation.significance import PerUser
-from dmrank.metrics import parse_metric
+from dmrank.metrics import Coverage, Metric, parse_any_metric
 from dmrank.models.base import Model
-from dmrank.models.held_out import HeldOut, codes_in
+from dmrank.models.held_out import HeldOut
+from dmrank.models.scores import Scorer
 from dmrank.progress import bar
 from dmrank.ratings import Ratings, Split
 
@@ -43,9 +47,10 @@ def evaluate(
         ``"full"``: all items with a training row are candidates. ``"sampled(100)"``: the test items
         and 100 seeded negatives per user.
     metrics : sequence of str
-        See `dmrank.metrics.parse_metric`. A depth beyond the number of candidates means all.
+        See `dmrank.metrics.parse_any_metric`. A depth beyond the number of candidates means all.
     aspects : sequence of str, optional
-        By which aspects to rank; by default all. The primary one is always among them.
+        By which aspects to rank; by default all that have a test rating. The primary one is always
+        among them.
     threads : int, optional
         Number of threads; by default every core.
 
@@ -62,31 +67,37 @@ def evaluate(
     named = {type(models).__name__: models} if isinstance(models, Model) else dict(models)
     if not named:
         raise ConfigError("no model to evaluate: give at least one")
+    measured, rule = [parse_any_metric(name) for name in metrics], parse_protocol(protocol)
+    _check_metrics(measured, rule)
+    of_each = [metric for metric in measured if isinstance(metric, Metric)]
+    of_all = [metric for metric in measured if isinstance(metric, Coverage)]
     rows = len(split.test)
-    split = _with_ids_of(next(iter(named.items())), split)
+    split = with_ids_of(*next(iter(named.items())), split)
     train, test = split.train, split.test
     _check_models(named, split)
-    measured = [parse_metric(name) for name in metrics]
-    if not measured:
-        raise ConfigError("no metric: name at least one, such as 'ndcg@10'")
-    chosen = _chosen_aspects(train, test, aspects)
     held_out = HeldOut.of(train, test, also_seen=split.validation)
     if len(held_out.users) == 0:
         raise DataError("test has no rating of a user and an item that training knows")
-    ranking = parse_protocol(protocol).of(held_out)
+    chosen = _chosen_aspects(train, held_out, aspects)
+    ranking = rule.of(held_out)
     values: dict[tuple[str, str, str], PerUser] = {}
+    joint: dict[tuple[str, str, str], float] = {}
     with bar("evaluating", total=len(named) * len(chosen)) as progress:
-        for name, model in named.items():
-            for aspect in chosen:
-                scorer = model._scorer(model._weights(aspect))
+        for done, (name, aspect) in enumerate(product(named, chosen), start=1):
+            model = named[name]
+            scorer = model._scorer(model._weights(aspect))
+            if of_each:
                 ranks = ranking.ranks(aspect, scorer, threads)
-                gains = held_out.question(aspect).gains
-                for metric in measured:
-                    of_users = metric(ranks, np.nan_to_num(gains), held_out.items.pointer)
+                gains = np.nan_to_num(held_out.question(aspect).gains)
+                for metric in of_each:
+                    of_users = metric(ranks, gains, held_out.items.pointer)
                     values[name, aspect, str(metric)] = of_users
-                progress.update(len(values) / len(measured), note=f"{name} by {aspect}")
+            for shown, value in _joint_values(of_all, held_out, scorer, threads).items():
+                joint[name, aspect, shown] = value
+            progress.update(done, note=f"{name} by {aspect}")
     return Report(
         values=values,
+        joint_values=joint,
         users=train.users.names(held_out.users),
         models=tuple(named),
         aspects=tuple(chosen),
@@ -97,69 +108,49 @@ def evaluate(
     )
 
 
-def _with_ids_of(named: tuple[str, Model], split: Split) -> Split:
-    """Give a split the codes of a model, whose file knows the ids of its training rows alone.
-
-    Rows of other users or items are left out of every metric anyway: training has none of them.
-    """
-    name, model = named
-    users, items = model.catalogue.users, model.catalogue.items
-    if (users, items) == (split.train.users, split.train.items):
-        return split
-
-    def coded(part: Ratings) -> Ratings:
-        user_codes, item_codes = codes_in(users, items, part)
-        known = (user_codes >= 0) & (item_codes >= 0)
-        return Ratings.from_codes(
-            users,
-            items,
-            user_codes[known],
-            item_codes[known],
-            part.values[known],
-            aspects=part.aspects,
-            scale=part.scale,
-        )
-
-    parts = Split(coded(split.train), coded(split.validation), coded(split.test))
-    if len(parts.train) < len(split.train):
-        raise DataError(
-            f"{name} was fitted on other users or items than the split has: fit it on split.train"
-        )
-    return parts
-
-
 def _check_models(models: Mapping[str, Model], split: Split) -> None:
-    train = split.train
     for name, model in models.items():
-        catalogue = model.catalogue
-        if catalogue.users != train.users or catalogue.items != train.items:
-            raise DataError(
-                f"{name} was fitted on other users or items than the split has: fit it on "
-                "split.train"
+        check_fitted_on(name, model, split.train)
+        check_has_not_seen(name, model, split.test.user_codes, split.test.item_codes)
+
+
+def _check_metrics(metrics: Sequence[Metric | Coverage], protocol: Protocol) -> None:
+    if not metrics:
+        raise ConfigError("no metric: name at least one, such as 'ndcg@10'")
+    for metric in metrics:
+        if isinstance(metric, Coverage) and not isinstance(protocol, Full):
+            raise ConfigError(
+                f"{metric} is a share of all candidates, of which {protocol} ranks a sample: give "
+                "protocol='full'"
             )
-        if catalogue.aspects != train.aspects:
-            raise DataError(
-                f"{name} was fitted on the aspects {', '.join(catalogue.aspects)}, but the split "
-                f"has {', '.join(train.aspects)}: fit it on split.train"
-            )
-        if _rows_in_common(model, split.test):
-            raise DataError(f"{name} has seen test ratings in training: fit it on split.train")
 
 
-def _rows_in_common(model: Model, test: Ratings) -> int:
-    pointer, items = model.catalogue.seen_pointer, model.catalogue.seen_items
-    users = np.repeat(np.arange(len(pointer) - 1), np.diff(pointer))
-    n_items = len(test.items)
-    seen = users * n_items + items
-    asked = test.user_codes.astype(np.int64) * n_items + test.item_codes
-    return int(np.isin(asked, seen).sum())
-
-
-def _chosen_aspects(train: Ratings, test: Ratings, aspects: Sequence[str] | None) -> list[str]:
-    wanted = list(test.aspects if aspects is None else aspects)
+def _chosen_aspects(train: Ratings, held_out: HeldOut, aspects: Sequence[str] | None) -> list[str]:
+    """Return the aspects to rank by; without a test rating, only what was asked for is refused."""
+    missing = np.isnan(held_out.values)
+    rated = {name: not missing[:, k].all() for k, name in enumerate(held_out.aspects)}
+    primary = train.primary_aspect
+    wanted = [name for name in rated if rated[name]] if aspects is None else list(aspects)
     for name in wanted:
-        if name not in test.aspects:
-            raise ConfigError(f"test has no aspect {name!r}; {did_you_mean(name, test.aspects)}")
-    if train.primary_aspect not in wanted:
-        wanted.insert(0, train.primary_aspect)
+        if name not in rated:
+            raise ConfigError(f"test has no aspect {name!r}; {did_you_mean(name, rated)}")
+    if primary not in wanted:
+        wanted.insert(0, primary)
+    for name in wanted:
+        if not rated.get(name, False):
+            raise DataError(
+                f"test has no rating on {name!r} of a user and an item that training knows: "
+                "nothing is relevant"
+            )
     return wanted
+
+
+def _joint_values(
+    metrics: Sequence[Coverage], held_out: HeldOut, scorer: Scorer, threads: int | None
+) -> dict[str, float]:
+    """Return the metrics of all users together."""
+    if not metrics:
+        return {}
+    lists = first_places(held_out, scorer, max(metric.k for metric in metrics), threads)
+    candidates = int(held_out.candidates.sum())
+    return {str(metric): metric(lists, candidates) for metric in metrics}

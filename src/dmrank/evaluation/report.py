@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,8 @@ class Report:
         Among which candidates items were ranked.
     left_out : int
         Test rows of users or items without a training row, which no metric sees.
+    joint_values : mapping of (model, aspect, metric) to float
+        Metrics that are one value of all users together, such as coverage.
     """
 
     values: Mapping[tuple[str, str, str], PerUser]
@@ -43,6 +45,7 @@ class Report:
     primary_aspect: str
     protocol: str
     left_out: int
+    joint_values: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
     def per_user(self, model: str, metric: str, by: str | None = None) -> PerUser:
         """Return the values of a model, one per user.
@@ -55,14 +58,12 @@ class Report:
             An aspect, by default the primary one; `"average"` is each user's mean over the aspects
             that the user has.
         """
-        for name, known in ((model, self.models), (metric, self.metrics)):
-            if name not in known:
-                raise ConfigError(f"{name!r} was not evaluated; {did_you_mean(name, known)}")
-        aspect = by or self.primary_aspect
+        aspect = self._checked(model, metric, by)
+        if self._is_joint(metric):
+            raise ConfigError(
+                f"{metric} is one value of all users together: no user has one, see Report.mean"
+            )
         if aspect != AVERAGE:
-            if aspect not in self.aspects:
-                known = (*self.aspects, AVERAGE)
-                raise ConfigError(f"{aspect!r} was not evaluated; {did_you_mean(aspect, known)}")
             return self.values[model, aspect, metric]
         each = np.array([self.values[model, name, metric] for name in self.aspects])
         known_aspects = (~np.isnan(each)).sum(axis=0)
@@ -72,10 +73,16 @@ class Report:
         )
 
     def mean(self, model: str, metric: str, by: str | None = None) -> float:
-        """Return the mean over users; of `"average"` the mean over aspects of these means."""
-        if by == AVERAGE:
+        """Return the mean over users, or the value of all users together if the metric is such.
+
+        Of `"average"` it is the mean over aspects of these.
+        """
+        aspect = self._checked(model, metric, by)
+        if aspect == AVERAGE:
             return float(np.mean([self.mean(model, metric, name) for name in self.aspects]))
-        return float(np.nanmean(self.per_user(model, metric, by)))
+        if self._is_joint(metric):
+            return self.joint_values[model, aspect, metric]
+        return float(np.nanmean(self.values[model, aspect, metric]))
 
     def table(self) -> pl.DataFrame:
         """Return one row per model: every metric by the primary aspect and averaged over all.
@@ -107,7 +114,7 @@ class Report:
                 "aspect": aspect,
                 "metric": metric,
                 "mean": self.mean(model, metric, aspect),
-                "users": int((~np.isnan(self.values[model, aspect, metric])).sum()),
+                "users": self._users_with_value(model, aspect, metric),
             }
             for model in self.models
             for aspect in self.aspects
@@ -116,10 +123,35 @@ class Report:
         return pl.DataFrame(rows)
 
     def significance(self, metric: str | None = None, by: str | None = None) -> list[Comparison]:
-        """Compare the best model with each other one: paired t-tests over users, Holm-corrected."""
-        wanted = metric or self.metrics[0]
+        """Compare the best model with each other one: paired t-tests over users, Holm-corrected.
+
+        A metric without a value per user, such as coverage, has no test: it gives no comparison.
+        By default the first metric that has is used.
+        """
+        tested = [name for name in self.metrics if not self._is_joint(name)]
+        wanted = metric or next(iter(tested), self.metrics[0])
+        self._checked(self.models[0], wanted, by)
+        if self._is_joint(wanted):
+            return []
         values = {model: self.per_user(model, wanted, by) for model in self.models}
         return compare_with_best(values)
+
+    def _checked(self, model: str, metric: str, by: str | None) -> str:
+        """Return the aspect, or `"average"`, after a look at all names."""
+        aspect = by or self.primary_aspect
+        names = (model, self.models), (metric, self.metrics), (aspect, (*self.aspects, AVERAGE))
+        for name, known in names:
+            if name not in known:
+                raise ConfigError(f"{name!r} was not evaluated; {did_you_mean(name, known)}")
+        return aspect
+
+    def _is_joint(self, metric: str) -> bool:
+        return any(name == metric for _, _, name in self.joint_values)
+
+    def _users_with_value(self, model: str, aspect: str, metric: str) -> int:
+        if self._is_joint(metric):
+            return len(self.users)
+        return int((~np.isnan(self.values[model, aspect, metric])).sum())
 
     def __repr__(self) -> str:
         return (

@@ -9,8 +9,9 @@ ndcg@10 [1.  0.5]
 
 from dmrank.metrics.average_precision import AveragePrecision
 from dmrank.metrics.base import Metric, RankedItems
+from dmrank.metrics.coverage import Coverage
 from dmrank.metrics.cutoff import HitRate, Precision, Recall
-from dmrank.metrics.names import parse_metric
+from dmrank.metrics.names import parse_any_metric, parse_metric
 from dmrank.metrics.ndcg import NDCG
 from dmrank.metrics.pair_accuracy import PairAccuracy, pair_accuracy
 from dmrank.metrics.reciprocal_rank import ReciprocalRank
@@ -18,6 +19,7 @@ from dmrank.metrics.reciprocal_rank import ReciprocalRank
 __all__ = [
     "NDCG",
     "AveragePrecision",
+    "Coverage",
     "HitRate",
     "Metric",
     "PairAccuracy",
@@ -26,5 +28,6 @@ __all__ = [
     "Recall",
     "ReciprocalRank",
     "pair_accuracy",
+    "parse_any_metric",
     "parse_metric",
 ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dmrank.errors import ConfigError, did_you_mean
 from dmrank.metrics.average_precision import AveragePrecision
+from dmrank.metrics.coverage import Coverage
 from dmrank.metrics.cutoff import HitRate, Precision, Recall
 from dmrank.metrics.ndcg import NDCG
 from dmrank.metrics.reciprocal_rank import ReciprocalRank
@@ -22,17 +23,18 @@ _WHOLE: dict[str, Callable[[], Metric]] = {
     "rr": ReciprocalRank,
     "mrr": ReciprocalRank,
 }
-_TO_DEPTH: dict[str, Callable[[int], Metric]] = {
+_TO_DEPTH: dict[str, Callable[[int], Metric | Coverage]] = {
     "ndcg": NDCG,
     "ndcg-exponential": lambda k: NDCG(k, "exponential"),
     "precision": Precision,
     "recall": Recall,
     "hit": HitRate,
+    "coverage": Coverage,
 }
 
 
 def parse_metric(name: str) -> Metric:
-    """Return the metric that prints as this name.
+    """Return the metric that prints as this name and has a value per user.
 
     Parameters
     ----------
@@ -48,6 +50,28 @@ def parse_metric(name: str) -> Metric:
     Traceback (most recent call last):
     ...
     dmrank.errors.ConfigError: no metric 'ndgc@10': did you mean 'ndcg@10'?
+    """
+    metric = parse_any_metric(name)
+    if isinstance(metric, Coverage):
+        raise ConfigError(
+            f"{metric} is one value of all users together, but here every user needs one: give a "
+            "metric such as 'ndcg@10'"
+        )
+    return metric
+
+
+def parse_any_metric(name: str) -> Metric | Coverage:
+    """Return the metric that prints as this name, those of all users together included.
+
+    Parameters
+    ----------
+    name
+        As for `parse_metric`, or ``coverage@k``.
+
+    Examples
+    --------
+    >>> parse_any_metric("coverage@10")
+    Coverage(k=10)
     """
     spelled = name.strip().lower()
     if spelled in _WHOLE:

@@ -1,6 +1,7 @@
 """The models, behind one contract."""
 
 from dmrank.errors import ConfigError, did_you_mean
+from dmrank.models.approximate import ApproximateIndex
 from dmrank.models.base import Model, load
 from dmrank.models.dmr import DMR, DMRConfig
 from dmrank.models.ease import EASE, EASEConfig
@@ -47,6 +48,7 @@ __all__ = [
     "MTER",
     "PTF",
     "SPSMTL",
+    "ApproximateIndex",
     "DMRConfig",
     "EASEConfig",
     "EFMConfig",

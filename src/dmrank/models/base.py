@@ -1,32 +1,35 @@
 """The contract of a model: thin public methods over small hooks.
 
-A model implements `_fit` and, if its scores are dot products, `_vectors`, else `_score_block`.
-Ids, checks, filters, files and calibration live here, once: no model ever sees an external id.
+A model implements `_fit` and, if its scores are dot products, `_vectors`, else `_score_block`
+(see `hooks`). Ids, checks, filters, files and calibration live here and in the mixins, once: no
+model ever sees an external id.
 """
 
 from __future__ import annotations
 
 import inspect
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 import dmrank
 from dmrank.containers import read_container, write_container
-from dmrank.directional.scales import from_training_scale
-from dmrank.errors import ConfigError, DataError, ModelFileError, NotFittedError
+from dmrank.errors import ConfigError, DataError, ModelFileError, UnsupportedError
 from dmrank.metrics import parse_metric
-from dmrank.models.calibration import Calibration, calibrate
+from dmrank.models.approximate import Indexing
 from dmrank.models.catalogue import Catalogue
+from dmrank.models.comparison import Comparing
 from dmrank.models.config import Config, make_config
-from dmrank.models.fitting import Fitting, training_values
-from dmrank.models.scores import Blocks, ItemLists, Scorer, Vectors
+from dmrank.models.explanation import Explaining
+from dmrank.models.fitting import Fitting
+from dmrank.models.folding import Folding
+from dmrank.models.recommending import Recommending
+from dmrank.models.similar import Similar
+from dmrank.models.starting import Start
 from dmrank.models.validation import Validator
 from dmrank.ratings import Ratings
 from dmrank.training.history import History
@@ -34,18 +37,16 @@ from dmrank.training.history import History
 #: Version of the model file; raise it when the meaning of the content changes.
 FILE_FORMAT = 1
 
-By = str | Mapping[str, float] | None
 
-
-class Model(ABC):
+class Model(Recommending, Similar, Indexing, Comparing, Explaining, Folding):
     """A model that ranks items by any aspect.
 
     Parameters are those of the class's `Config`, given by name.
     """
 
     Config: ClassVar[type[Config]]
-    #: Whether scores are ratings on the training scale, which need no calibration.
-    scores_are_ratings: ClassVar[bool] = False
+    #: Whether training can go on from an existing model.
+    can_start: ClassVar[bool] = False
     _registry: ClassVar[dict[str, type[Model]]] = {}
 
     def __init__(self, **parameters: Any) -> None:
@@ -67,55 +68,6 @@ class Model(ABC):
                 ]
             )
 
-    # The hooks.
-
-    @abstractmethod
-    def _fit(self, fitting: Fitting) -> None:
-        """Learn, and put everything that was learned into `self._arrays`."""
-
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors | None:  # noqa: ARG002
-        """Return vectors whose dot products are the scores for a mix of aspects, if there are."""
-        return None
-
-    def _score_block(
-        self, users: NDArray[np.integer], weights: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """Return scores (users × all items) for a mix of aspects."""
-        vectors = self._vectors(weights)
-        if vectors is None:
-            raise NotImplementedError(
-                f"{type(self).__name__} implements neither _vectors nor _score_block"
-            )
-        return vectors.users[users] @ vectors.items.T
-
-    def _raw_scores(
-        self, users: NDArray[np.integer], items: NDArray[np.integer]
-    ) -> NDArray[np.float32]:
-        """Return the scores of (user, item) pairs, one column per aspect."""
-        each_aspect = np.eye(len(self.catalogue.aspects), dtype=np.float32)
-        columns = [self._scorer(weights).of_pairs(users, items) for weights in each_aspect]
-        return np.column_stack(columns)
-
-    def _aspect_relevance(
-        self,
-        users: NDArray[np.integer],  # noqa: ARG002
-        items: NDArray[np.integer],  # noqa: ARG002
-        aspect: int,  # noqa: ARG002
-    ) -> NDArray[np.float64] | None:
-        """Return how much each aspect (columns) explains the ranking of pairs by one of them.
-
-        NaN: the model cannot tell of that aspect. None: it cannot tell of any.
-        """
-        return None
-
-    def _calibrate(self, ratings: Ratings) -> Calibration:
-        """Learn how scores become ratings on the training scale."""
-        if self.scores_are_ratings:
-            return Calibration.none(len(ratings.users), len(ratings.aspects))
-        users = ratings.user_codes
-        scores = self._raw_scores(users, ratings.item_codes)
-        return calibrate(users, scores, training_values(ratings), len(ratings.users))
-
     # Parameters, as in scikit-learn.
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
@@ -136,22 +88,7 @@ class Model(ABC):
         given = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
         return f"{type(self).__name__}({given})"
 
-    # Fitting and asking.
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether the model can be asked."""
-        return self._catalogue is not None
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """What the model remembers of its training ratings."""
-        if self._catalogue is None:
-            raise NotFittedError(
-                f"{type(self).__name__} is not fitted: call fit(ratings) first, "
-                "or open a saved model with dmrank.load"
-            )
-        return self._catalogue
+    # Fitting.
 
     def fit(
         self,
@@ -160,6 +97,7 @@ class Model(ABC):
         *,
         checkpoint: str | os.PathLike[str] | None = None,
         callback: Callable[[History], None] | None = None,
+        start: Model | None = None,
     ) -> Self:
         """Learn from ratings.
 
@@ -168,20 +106,25 @@ class Model(ABC):
         ratings : Ratings
             Training ratings.
         validation : Ratings, optional
-            Held-out ratings for early stopping; without it every iteration is run.
+            Held-out ratings for early stopping and calibration; without it every iteration is run.
         checkpoint : path, optional
             A folder in which the state is saved at intervals. A fit that was killed goes on from
             there and ends with the same bits.
         callback : callable, optional
             Called with the history after each evaluation; what it raises ends the training.
+        start : Model, optional
+            A fitted model of the same kind and parameters from which training goes on: users and
+            items that it knows keep their factors, others start afresh (DMR and MBPR).
         """
         if not isinstance(ratings, Ratings):
             raise DataError(
                 f"fit takes Ratings, not {type(ratings).__name__}: use dmrank.read_ratings"
             )
         _check_trainable(ratings)
+        begin = None if start is None else self._begin(start, ratings)
         self._catalogue, self._arrays, self.history = None, {}, History()
-        fitting = Fitting(ratings, self._validator(ratings, validation), checkpoint, callback)
+        validator = self._validator(ratings, validation)
+        fitting = Fitting(ratings, validator, checkpoint, callback, begin)
         self._catalogue = Catalogue.of(ratings)
         try:
             self._fit(fitting)
@@ -190,11 +133,23 @@ class Model(ABC):
                 self.history.add(1, float("nan"), self._validation_value(fitting))
                 if callback is not None:
                     callback(self.history)
-            self._arrays |= self._calibrate(ratings).to_arrays()
+            self._arrays |= self._calibrate(ratings, validation).to_arrays()
         except BaseException:
             self._catalogue = None
             raise
         return self
+
+    def _begin(self, start: Model, ratings: Ratings) -> Start:
+        if not self.can_start:
+            raise UnsupportedError(
+                f"{type(self).__name__} cannot go on from a model: leave start out"
+            )
+        if type(start) is not type(self):
+            raise ConfigError(
+                f"start is a {type(start).__name__}, not a {type(self).__name__}: factors of "
+                "another kind of model mean something else"
+            )
+        return Start.of(start.catalogue, start._arrays, ratings)
 
     def _validator(self, train: Ratings, validation: Ratings | None) -> Validator | None:
         if validation is None:
@@ -232,95 +187,9 @@ class Model(ABC):
                 catalogue.items.codes([items] if isinstance(items, str) else items),
             )
         )
-        scores = self._raw_scores(user_codes, item_codes)
         if raw:
-            return scores
-        ratings = Calibration.from_arrays(self._arrays)(user_codes, scores)
-        # Ratings are clipped to the training scale before they are mapped back.
-        return from_training_scale(np.clip(ratings, 1, 5), catalogue.scale).astype(np.float32)
-
-    def recommend(
-        self,
-        users: str | Sequence[str],
-        n: int = 10,
-        *,
-        by: By = None,
-        exclude_seen: bool = True,
-    ) -> pl.DataFrame:
-        """Rank items for users.
-
-        Parameters
-        ----------
-        users : str or sequence of str
-            User ids.
-        n : int
-            Length of each list; shorter where there are not so many items.
-        by : str or mapping of str to float, optional
-            The aspect to rank by, or a mix such as ``{"value": 2, "service": 1}``; by default the
-            primary aspect.
-        exclude_seen : bool
-            Leave out what the user rated in training.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns user, rank (from 1), item, score, and item_name if the ratings had names.
-        """
-        catalogue = self.catalogue
-        if n < 1:
-            raise ConfigError(f"n={n}: ask for at least one item")
-        weights = self._weights(by)
-        codes = catalogue.users.codes([users] if isinstance(users, str) else users)
-        items, scores = self._top_n(codes, min(n, len(catalogue.items)), weights, exclude_seen)
-        found = items >= 0
-        row, place = np.nonzero(found)
-        listed = items[found]
-        columns = [
-            catalogue.users.names(codes[row]).alias("user"),
-            pl.Series("rank", place + 1, dtype=pl.Int32),
-            catalogue.items.names(listed).alias("item"),
-            pl.Series("score", scores[found]),
-        ]
-        if catalogue.item_names is not None:
-            columns.append(catalogue.item_names.gather(listed).alias("item_name"))
-        return pl.DataFrame(columns)
-
-    def _top_n(
-        self,
-        users: NDArray[np.int32],
-        n: int,
-        weights: NDArray[np.float32],
-        exclude_seen: bool,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        seen = ItemLists(*self.catalogue.seen_by(users))
-        if not exclude_seen:
-            seen = ItemLists(np.zeros_like(seen.pointer), seen.items[:0])
-        # Scores of different aspects are mixed on the scale of the ratings.
-        slope = Calibration.from_arrays(self._arrays).slope
-        return self._scorer(weights * slope).top_n(users, n, seen, self.config.threads)
-
-    def _scorer(self, weights: NDArray[np.float32]) -> Scorer:
-        """Return what ranks by a mix of aspects, by vectors if the model has them."""
-        vectors = self._vectors(weights)
-        if vectors is not None:
-            return vectors
-        return Blocks(lambda users: self._score_block(users, weights))
-
-    def _weights(self, by: By) -> NDArray[np.float32]:
-        """Return the weight of each aspect."""
-        catalogue = self.catalogue
-        wanted = by if isinstance(by, Mapping) else {by or catalogue.primary_aspect: 1.0}
-        weights = np.zeros(len(catalogue.aspects), dtype=np.float32)
-        for name, weight in wanted.items():
-            if not np.isfinite(weight) or weight < 0:
-                raise ConfigError(
-                    f"weight {weight!r} of aspect {name!r}: weights say how much an aspect counts, "
-                    "so give a number from 0 on"
-                )
-            weights[catalogue.aspect(name)] = weight
-        if not weights.any():
-            raise ConfigError("no aspect has a weight above 0: name at least one to rank by")
-        return weights
+            return self._raw_scores(user_codes, item_codes)
+        return self._ratings(user_codes, item_codes)
 
     # Files.
 

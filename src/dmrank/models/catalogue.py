@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 
 from dmrank.errors import UnknownAspectError, did_you_mean
 from dmrank.ids import Ids, Kind
+from dmrank.models.evidence import Evidence
 from dmrank.ranking import lists_of
 from dmrank.ratings import Ratings
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """Ids, aspects and scale of the training ratings, and who rated what."""
+    """Ids, aspects and scale of the training ratings, who rated what, and how on average."""
 
     users: Ids
     items: Ids
@@ -28,6 +30,7 @@ class Catalogue:
     item_names: pl.Series | None
     seen_pointer: NDArray[np.int64]
     seen_items: NDArray[np.int32]
+    evidence: Evidence | None = None
 
     @classmethod
     def of(cls, ratings: Ratings) -> Catalogue:
@@ -41,7 +44,18 @@ class Catalogue:
             item_names=ratings.item_names,
             seen_pointer=ratings.user_pointer,
             seen_items=ratings.item_codes,
+            evidence=Evidence.of(ratings),
         )
+
+    @cached_property
+    def rated_items(self) -> NDArray[np.bool_]:
+        """Which items have a training rating; of others a model knows nothing."""
+        return np.bincount(self.seen_items, minlength=len(self.items)) > 0
+
+    def item_name(self, code: int) -> str:
+        """Return the name of an item, or its id where it has no name."""
+        name = "" if self.item_names is None else str(self.item_names[code])
+        return name or self.items[code]
 
     def aspect(self, name: str) -> int:
         """Return the column of an aspect."""
@@ -65,6 +79,8 @@ class Catalogue:
         texts = {"users": self.users.series, "items": self.items.series}
         if self.item_names is not None:
             texts["item_names"] = self.item_names
+        if self.evidence is not None:
+            arrays |= {f"catalogue.{name}": a for name, a in self.evidence._asdict().items()}
         for name, series in texts.items():
             text, ends = _to_bytes(series)
             arrays |= {f"catalogue.{name}.text": text, f"catalogue.{name}.ends": ends}
@@ -80,7 +96,8 @@ class Catalogue:
             return _from_bytes(arrays[f"catalogue.{name}.text"], arrays[f"catalogue.{name}.ends"])
 
         def ids(name: str, kind: Kind) -> Ids:
-            return Ids(text(name), kind=kind)
+            # Codes are positions: the order of the file counts.
+            return Ids.from_sorted(text(name), kind=kind)
 
         named = "catalogue.item_names.text" in arrays
         return cls(
@@ -92,6 +109,7 @@ class Catalogue:
             item_names=text("item_names") if named else None,
             seen_pointer=arrays["catalogue.seen_pointer"],
             seen_items=arrays["catalogue.seen_items"],
+            evidence=Evidence.from_arrays(arrays),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -39,6 +39,8 @@ class Config(BaseModel):
     """Parameters that every model has; each model adds its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    #: Changes of the defaults that tuning tries first, after the defaults themselves.
+    starts: ClassVar[tuple[dict[str, Any], ...]] = ()
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Same seed, same result, whatever the number of threads."""

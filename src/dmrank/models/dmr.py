@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +10,14 @@ from pydantic import Field
 
 from dmrank.directional.families import Family, Gaussian, Student
 from dmrank.errors import ConfigError
-from dmrank.models.calibration import Calibration, covariance_factor
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
-from dmrank.models.factored import FactorModel, unpadded
-from dmrank.models.fitting import Fitting, training_values
+from dmrank.models.directional_folding import DirectionalFolding, folded_offsets
+from dmrank.models.factored import unpadded
+from dmrank.models.fitting import Fitting
+from dmrank.models.fold_pairs import Factors, Sampling
 from dmrank.models.itemmean import item_means
-from dmrank.ratings import Ratings
+from dmrank.models.multivariate import MultivariateModel
+from dmrank.models.profiles import Profiles
 from dmrank.training.data import (
     Accumulators,
     Parameters,
@@ -29,16 +30,13 @@ from dmrank.training.prior import prior_covariance
 from dmrank.training.settings import Covariance, CovariancePrior, StepSettings
 from dmrank.training.steps import run_iterations
 
-#: So many training ratings are enough for one number.
-_CALIBRATION_ROWS = 20_000
-
 
 class DMRConfig(TrainingConfig):
     """Parameters of DMR, with the names of the paper in brackets."""
 
     batch_size: Count = 2_000
     """Pairs per step."""
-    factors: Annotated[Count, Search((5, 10, 20, 40))] = 10
+    factors: Annotated[Count, Search((10, 20, 40, 80), log=True)] = 10
     """Dimension of the latent factors [d]."""
     learning_rate: Annotated[Positive, Search((0.03, 0.1, 0.3), log=True)] = 0.1
     """Initial step size of AdaGrad for the factors."""
@@ -49,7 +47,7 @@ class DMRConfig(TrainingConfig):
         Search((0.001, 0.003, 0.01, 0.03), log=True),
     ] = 0.01
     """Weight of the Gaussian priors per sampled pair: one number, or one each for U, V, W."""
-    margin: Annotated[NotNegative, Search((0.0, 0.2, 0.5, 1.0))] = 0.2
+    margin: Annotated[NotNegative, Search((0.0, 0.2, 0.5))] = 0.2
     """Lower limit of the line integral [ξ]."""
     user_weight: Share = 0.5
     """Share of the user in the covariance of a rating [λ]."""
@@ -67,7 +65,7 @@ class DMRConfig(TrainingConfig):
     """Share of training pairs whose second item is rated, too."""
     hard_negatives: Annotated[Count, Search((1, 5))] = 1
     """An unrated second item is the best-scored of so many."""
-    nonnegative: bool = False
+    nonnegative: Annotated[bool, Search((False, True))] = False
     """Keep factors at or above 0 [ℝ₊]."""
     item_offsets: bool = False
     """Give each item a learned offset per aspect, started at its user-adjusted mean rating."""
@@ -76,8 +74,15 @@ class DMRConfig(TrainingConfig):
     initial_deviation: Annotated[float, Field(gt=0, le=10)] = 0.1
     """Standard deviation of the factors before training."""
 
+    starts: ClassVar[tuple[dict[str, Any], ...]] = (
+        # Heavy tails bear hard negatives, which bring the best lists on dense data.
+        {"family": "student", "hard_negatives": 5, "factors": 40, "regularization": 0.02},
+        # The paper's own step size and sign.
+        {"nonnegative": True, "learning_rate": 0.03},
+    )
 
-class DMR(FactorModel):
+
+class DMR(MultivariateModel):
     """Directional Multivariate Ranking.
 
     Maximises the likelihood of the observed directions d = r_ui − r_uj of pairs of rating vectors,
@@ -103,6 +108,7 @@ class DMR(FactorModel):
 
     Config = DMRConfig
     config: DMRConfig
+    can_start = True
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -114,6 +120,7 @@ class DMR(FactorModel):
                 "user_weight": 0.5,
                 "learning_rate": 0.03,
                 "covariance_learning_rate": 0.03,
+                "regularization": 0.01,
                 "iterations": 40_000,
                 "batch_size": 2_000,
                 "covariance": "personalized",
@@ -144,13 +151,18 @@ class DMR(FactorModel):
             offsets=item_means(data) if config.item_offsets else None,
             seed=config.seed,
         )
+        if fitting.start is not None:
+            fitting.start.carry_over(parameters)
         accumulators = empty_accumulators(parameters)
         self._train(
             fitting,
             self._runner(data, parameters, accumulators, self._prior(sigma_prior)),
             parameters._asdict(),
             {f"squares.{name}": array for name, array in accumulators._asdict().items()},
-            learned=lambda: unpadded(parameters, config.factors),
+            learned=lambda: {
+                **unpadded(parameters, config.factors),
+                "prior_covariance": sigma_prior.astype(np.float32),
+            },
             samples_per_iteration=config.batch_size * (1 if config.covariance == "identity" else 2),
         )
 
@@ -179,8 +191,6 @@ class DMR(FactorModel):
         prior: CovariancePrior,
     ) -> RunIterations:
         config = self.config
-        given = config.regularization
-        users, items, aspects = given if isinstance(given, tuple) else (given, given, given)
         settings = StepSettings(
             batch_size=config.batch_size,
             learning_rate=config.learning_rate,
@@ -188,7 +198,7 @@ class DMR(FactorModel):
             family=self._family(),
             covariance=config.covariance,
             user_weight=config.user_weight,
-            regularization=(users, items, aspects, config.offset_regularization),
+            regularization=(*self._regularization(), config.offset_regularization),
             rated_share=config.rated_share,
             hard_negatives=config.hard_negatives,
             nonnegative=config.nonnegative,
@@ -204,36 +214,42 @@ class DMR(FactorModel):
 
         return run
 
-    def _calibrate(self, ratings: Ratings) -> Calibration:
-        calibration = super()._calibrate(ratings)
-        users, items = ratings.user_codes, ratings.item_codes
-        rng = np.random.default_rng(self.config.seed)
-        rows = rng.permutation(len(ratings))[:_CALIBRATION_ROWS]
-        predicted = calibration(users[rows], self._raw_scores(users[rows], items[rows]))
-        residuals = training_values(ratings)[rows] - predicted
-        factor = covariance_factor(residuals, self._covariances(users[rows], items[rows]))
-        return replace(calibration, covariance_factor=factor)
+    def _regularization(self) -> tuple[float, float, float]:
+        given = self.config.regularization
+        return given if isinstance(given, tuple) else (given, given, given)
 
-    def correlation(self, user: str, item: str) -> NDArray[np.float64]:
-        """Return the correlation of the aspects in the user's rating of the item, K × K.
+    def _folding(self) -> DirectionalFolding:
+        config, arrays = self.config, self._arrays
+        return DirectionalFolding(
+            factors=Factors.of(arrays),
+            user_covariances=arrays["user_covariances"],
+            item_covariances=arrays["item_covariances"],
+            personalized=config.covariance == "personalized",
+            user_weight=config.user_weight,
+            prior=self._prior(arrays["prior_covariance"].astype(np.float64)),
+            family=self._family(),
+            regularization=self._regularization()[:2],
+            nonnegative=config.nonnegative,
+            sampling=Sampling(config.rated_share, config.hard_negatives, config.seed),
+        )
 
-        It is that of Σ_ui = λ Σ_u + (1−λ) Σ_i.
-        """
-        users, items = self.catalogue.users, self.catalogue.items
-        return self._correlations(np.array([users.code(user)]), np.array([items.code(item)]))[0]
+    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
+        folding = self._folding()
+        profiles = profiles.without_missing() if self.config.missing == "zero" else profiles
+        return folding.rows("users", profiles, [folding.user(profile) for profile in profiles])
 
-    def _correlations(
-        self, users: NDArray[np.integer], items: NDArray[np.integer]
-    ) -> NDArray[np.float64]:
-        covariances = self._covariances(users, items)
-        deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
-        return covariances / (deviations[:, :, None] * deviations[:, None, :])
-
-    def _aspect_relevance(
-        self, users: NDArray[np.integer], items: NDArray[np.integer], aspect: int
-    ) -> NDArray[np.float64]:
-        """Return the correlation of each aspect with the one that ranks (paper 4.5)."""
-        return self._correlations(users, items)[:, aspect]
+    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
+        folding, catalogue = self._folding(), self.catalogue
+        profiles = profiles.without_missing() if self.config.missing == "zero" else profiles
+        offsets = np.zeros((len(profiles), len(catalogue.aspects)))
+        if self.config.item_offsets:
+            offsets = folded_offsets(profiles, self._arrays["offsets"], catalogue)
+        found = [
+            folding.item(profile, offset, catalogue, self._training_ratings)
+            for profile, offset in zip(profiles, offsets, strict=True)
+        ]
+        learned = folding.rows("items", profiles, found)
+        return learned | ({"offsets": offsets} if self.config.item_offsets else {})
 
     def _covariances(
         self, users: NDArray[np.integer], items: NDArray[np.integer]

@@ -4,7 +4,7 @@
 # Numba's decorators are untyped: what they wrap is still checked.
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numba import njit
@@ -15,6 +15,7 @@ from dmrank.errors import ConfigError, DataError
 from dmrank.models.base import Model
 from dmrank.models.config import Config, Positive, Search
 from dmrank.models.fitting import Fitting
+from dmrank.models.profiles import Profiles
 from dmrank.parallel import for_ranges
 from dmrank.split import group_rows
 
@@ -103,6 +104,10 @@ class EASE(Model):
                 f"regularization={given:g} is lost in the rounding of single precision: with "
                 f"these ratings give at least {least:.1g}, better 1 or more"
             )
+
+    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+        # Scores follow from what the catalogue says a user has seen.
+        return {}
 
     def _score_block(self, users: Codes, weights: Float32s) -> Float32s:
         scores = np.zeros((len(users), len(self.catalogue.items)), dtype=np.float32)

@@ -18,12 +18,10 @@ class FactorModel(TrainedModel):
     def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""
         arrays = self._arrays
-        users = arrays["users"] * (weights @ arrays["aspects"])
         items = arrays["items"]
         if len(arrays["offsets"]):
-            users = np.column_stack([users, np.ones(len(users), dtype=np.float32)])
             items = np.column_stack([items, arrays["offsets"] @ weights])
-        return Vectors(users.astype(np.float32), items.astype(np.float32))
+        return Vectors(arrays["users"], items, mix=weights @ arrays["aspects"])
 
 
 def unpadded(parameters: Parameters, factors: int) -> dict[str, NDArray[Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.directional.scales import to_training_scale
+from dmrank.models.starting import Start
 from dmrank.models.validation import Validator
 from dmrank.ratings import Ratings
 from dmrank.training.data import Missing, TrainingData, training_data
@@ -30,12 +31,15 @@ class Fitting:
         Folder in which the state is saved at intervals.
     callback : callable or None
         Called with the history after each evaluation.
+    start : Start or None
+        What an existing model knows, from which training goes on.
     """
 
     ratings: Ratings
     validator: Validator | None = None
     checkpoint: str | os.PathLike[str] | None = None
     callback: Callable[[History], None] | None = None
+    start: Start | None = None
 
     def training_data(self, missing: Missing = "marginalize") -> TrainingData:
         """Return the ratings on the training scale 1–5, as training code takes them."""

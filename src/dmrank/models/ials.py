@@ -7,13 +7,14 @@ with the number of ratings, and no further dependency.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig
 from dmrank.models.fitting import Fitting
+from dmrank.models.profiles import Profiles
 from dmrank.models.scores import Vectors
 from dmrank.models.trained import TrainedModel
 from dmrank.training.data import TrainingData
@@ -118,5 +119,31 @@ class IALS(TrainedModel):
         ridge = config.regularization * np.power(frequency, config.frequency_exponent)
         return Prior(ridge, np.zeros(config.factors))
 
+    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
+        return {"users": self._solve(profiles, self._arrays["items"])}
+
+    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
+        return {"items": self._solve(profiles, self._arrays["users"])}
+
+    def _solve(self, profiles: Profiles, others: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the factors of users or items, those of the others being held."""
+        config = self.config
+        rows = np.zeros((len(profiles), config.factors), dtype=np.float32)
+        rated = np.ones((len(profiles.others), 1), dtype=np.float32)
+        prior = self._prior(profiles.counts, len(others))
+        shared = config.unobserved_weight * gram(others)
+        one = np.ones((1, config.factors), dtype=np.float32)
+        solve_rows(
+            rows,
+            profiles.observed(rated),
+            others,
+            one,
+            prior,
+            shared=shared,
+            threads=config.threads,
+        )
+        return rows
+
     def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
-        return Vectors(self._arrays["users"] * weights.sum(), self._arrays["items"])
+        mix = np.full(self.config.factors, weights.sum(), dtype=np.float32)
+        return Vectors(self._arrays["users"], self._arrays["items"], mix)

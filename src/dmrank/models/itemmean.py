@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dmrank.models.base import Model
 from dmrank.models.config import Config, NotNegative, Search
 from dmrank.models.fitting import Fitting
+from dmrank.models.profiles import Profiles
 from dmrank.models.scores import Vectors
 from dmrank.training.data import Missing, TrainingData
 
@@ -63,6 +64,16 @@ class ItemMean(Model):
             "items": items + level,
             "users": offsets.astype(np.float32),
         }
+
+    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
+        values = profiles.values
+        if self.config.missing == "zero":
+            values = np.nan_to_num(values)
+        left = values - self._arrays["items"][profiles.others]
+        own = np.repeat(np.arange(len(profiles)), profiles.counts)
+        counts = np.bincount(own, (~np.isnan(left)).sum(axis=1))
+        totals = np.bincount(own, np.nansum(left, axis=1))
+        return {"users": totals / np.maximum(counts + self.config.shrinkage, 1)}
 
     def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
         offsets = self._arrays["users"] * weights.sum()

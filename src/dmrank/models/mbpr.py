@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
 from dmrank.models.factored import FactorModel, unpadded
 from dmrank.models.fitting import Fitting
+from dmrank.models.fold_pairs import Factors, Sampling
+from dmrank.models.logistic_folding import LogisticFolding
+from dmrank.models.profiles import Profiles
 from dmrank.training.data import empty_accumulators
 from dmrank.training.initial import initial_parameters
 from dmrank.training.logistic import Combination, LogisticSettings, run_logistic_iterations
@@ -67,6 +70,7 @@ class MBPR(FactorModel):
 
     Config = MBPRConfig
     config: MBPRConfig
+    can_start = True
 
     def _fit(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
@@ -84,6 +88,8 @@ class MBPR(FactorModel):
             offsets=np.zeros((len(ratings.items), K), np.float32) if config.item_offsets else None,
             seed=config.seed,
         )
+        if fitting.start is not None:
+            fitting.start.carry_over(parameters)
         accumulators = empty_accumulators(parameters)
         settings = self._settings()
 
@@ -100,6 +106,29 @@ class MBPR(FactorModel):
             learned=lambda: unpadded(parameters, config.factors),
             samples_per_iteration=config.batch_size,
         )
+
+    def _folding(self) -> LogisticFolding | None:
+        config = self.config
+        if config.combination != "sum":
+            return None
+        sampling = Sampling(config.rated_share, config.hard_negatives, config.seed)
+        return LogisticFolding(Factors.of(self._arrays), config.regularization, sampling)
+
+    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]] | None:
+        folding = self._folding()
+        if folding is None:
+            return None
+        profiles = profiles.without_missing() if self.config.missing == "zero" else profiles
+        return {"users": np.array([folding.user(profile) for profile in profiles])}
+
+    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]] | None:
+        folding = self._folding()
+        if folding is None or self.config.item_offsets:
+            return None
+        profiles = profiles.without_missing() if self.config.missing == "zero" else profiles
+        catalogue, ratings_of = self.catalogue, self._training_ratings
+        found = [folding.item(profile, catalogue, ratings_of) for profile in profiles]
+        return {"items": np.array(found)}
 
     def _settings(self) -> LogisticSettings:
         config = self.config

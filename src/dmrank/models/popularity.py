@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.models.base import Model
 from dmrank.models.config import Config
 from dmrank.models.fitting import Fitting
+from dmrank.models.profiles import Profiles
 from dmrank.models.scores import Vectors
 
 
@@ -40,6 +43,12 @@ class Popularity(Model):
         ratings = fitting.ratings
         counts = np.bincount(ratings.item_codes, minlength=len(ratings.items))
         self._arrays = {"counts": counts.astype(np.float32)}
+
+    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+        return {}
+
+    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
+        return {"counts": profiles.counts.astype(np.float32)}
 
     def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
         users = np.full((len(self.catalogue.users), 1), weights.sum(), dtype=np.float32)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.models.config import Count, Positive, Search, TrainingConfig
 from dmrank.models.fitting import Fitting
+from dmrank.models.profiles import Profiles
 from dmrank.models.scores import Vectors
 from dmrank.models.trained import TrainedModel
 from dmrank.training.data import TrainingData
@@ -126,6 +127,24 @@ class PTF(TrainedModel):
             return np.array([-sweep() / counts.sum() for _ in range(count)])
 
         return run
+
+    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
+        return {"users": self._solve(profiles, self._arrays["items"], self._centre(0))}
+
+    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
+        return {"items": self._solve(profiles, self._arrays["users"], self._centre(1))}
+
+    def _solve(
+        self, profiles: Profiles, others: NDArray[np.float32], centre: NDArray[np.float64]
+    ) -> NDArray[np.float32]:
+        """Return the factors of users or items, those of the others being held."""
+        config = self.config
+        values = np.nan_to_num(profiles.values) if config.missing == "zero" else profiles.values
+        rows = np.zeros((len(profiles), config.factors), dtype=np.float32)
+        prior = Prior(np.full(len(profiles), config.regularization), centre)
+        observed = profiles.observed(values - self._arrays["means"])
+        solve_rows(rows, observed, others, self._arrays["aspects"], prior, threads=config.threads)
+        return rows
 
     def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""

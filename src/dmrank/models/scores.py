@@ -41,19 +41,38 @@ class Question(NamedTuple):
 
 
 class Vectors(NamedTuple):
-    """Scores as dot products: score(u, i) = users[u] · items[i]."""
+    """Scores as dot products: score(u, i) = (users[u] * mix) · items[i].
+
+    Attributes
+    ----------
+    users, items : float32 arrays
+        A row for each. Items may have more columns than users: offsets, where every user has 1.
+    mix : float32 array, optional
+        What each factor of every user counts; so a table of all users needs no copy.
+    """
 
     users: NDArray[np.float32]
     items: NDArray[np.float32]
+    mix: NDArray[np.float32] | None = None
+
+    def of_users(self, users: Codes | slice = slice(None)) -> NDArray[np.float32]:
+        """Return the vectors of some users, ready for a dot product with those of items."""
+        rows = self.users[users]
+        if self.mix is not None:
+            rows = rows * self.mix
+        offsets = self.items.shape[1] - rows.shape[1]
+        if offsets:
+            rows = np.column_stack([rows, np.ones((len(rows), offsets), dtype=np.float32)])
+        return rows
 
     def top_n(self, users: Codes, n: int, excluded: ItemLists, threads: int | None) -> TopN:
         """Return the best items of each user that are not excluded for it."""
-        return top_n(self.users[users], self.items, n, *excluded, threads=threads)
+        return top_n(self.of_users(users), self.items, n, *excluded, threads=threads)
 
     def ranks(self, users: Codes, asked: Question, threads: int | None) -> NDArray[np.int64]:
         """Return the rank of each asked item in the full ranking of its user."""
         return ranks_of_items(
-            self.users[users],
+            self.of_users(users),
             self.items,
             *asked.items,
             asked.gains,
@@ -68,7 +87,7 @@ class Vectors(NamedTuple):
         for start in range(0, len(users), _PAIRS):
             rows = slice(start, start + _PAIRS)
             np.einsum(
-                "nf,nf->n", self.users[users[rows]], self.items[items[rows]], out=scores[rows]
+                "nf,nf->n", self.of_users(users[rows]), self.items[items[rows]], out=scores[rows]
             )
         return scores
 
@@ -79,10 +98,17 @@ class Blocks:
 
     score: Callable[[Codes], NDArray[np.float32]]
 
-    def top_n(self, users: Codes, n: int, excluded: ItemLists, threads: int | None) -> TopN:
-        """Return the best items of each user that are not excluded for it."""
+    def top_n(
+        self,
+        users: Codes,
+        n: int,
+        excluded: ItemLists,
+        threads: int | None,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> TopN:
+        """Return the best items of each user that are allowed and not excluded for it."""
         parts = [
-            top_n_scores(self.score(users[rows]), n, *own, threads=threads)
+            top_n_scores(self.score(users[rows]), n, *own, allowed, threads)
             for rows, own in _blocks(len(users), excluded)
         ]
         items, scores = zip(*parts, strict=True)

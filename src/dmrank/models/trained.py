@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from dmrank.models.base import Model
 from dmrank.models.config import TrainingConfig
 from dmrank.models.fitting import Fitting
-from dmrank.ratings import Ratings
 from dmrank.training.checkpoints import Checkpoint
 from dmrank.training.loop import Arrays, RunIterations, Schedule, train
 
@@ -57,16 +55,15 @@ class TrainedModel(Model):
             state,
             Schedule(config.iterations, config.evaluate_every, config.patience),
             evaluate=None if fitting.validator is None else evaluate,
-            checkpoint=self._checkpoint(fitting.checkpoint, fitting.ratings),
+            checkpoint=self._checkpoint(fitting),
             callback=fitting.callback,
             title=type(self).__name__,
             samples_per_iteration=samples_per_iteration,
         )
         self._arrays = take()
 
-    def _checkpoint(
-        self, folder: str | os.PathLike[str] | None, ratings: Ratings
-    ) -> Checkpoint | None:
+    def _checkpoint(self, fitting: Fitting) -> Checkpoint | None:
+        folder, ratings = fitting.checkpoint, fitting.ratings
         if folder is None:
             return None
         digest = hashlib.sha256()
@@ -74,5 +71,7 @@ class TrainedModel(Model):
             digest.update(array.tobytes())
         # The number of threads changes no bit, so that a run may go on with another.
         run = self.config.model_dump(mode="json", exclude={"threads"})
-        model = type(self).__name__
-        return Checkpoint(folder, {"model": model, **run, "training ratings": digest.hexdigest()})
+        run = {"model": type(self).__name__, **run, "training ratings": digest.hexdigest()}
+        if fitting.start is not None:
+            run["start"] = fitting.start.fingerprint
+        return Checkpoint(folder, run)

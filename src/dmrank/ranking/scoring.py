@@ -21,6 +21,8 @@ ITEMS_PER_CHUNK = 512
 # Large enough to reuse a chunk of items from the cache, small enough to balance the threads.
 USERS_PER_TASK = 64
 
+NOT_FINITE = "a score is NaN or infinite: check the vectors, the model may have diverged"
+
 
 def checked_vectors(
     user_vectors: ArrayLike, item_vectors: ArrayLike
@@ -33,21 +35,61 @@ def checked_vectors(
     >>> users.dtype, items.shape
     (dtype('float32'), (2, 2))
     """
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
-        users = np.ascontiguousarray(user_vectors, dtype=np.float32)
-        items = np.asarray(item_vectors, dtype=np.float32)
-    if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
+    items = as_matrix(item_vectors)
+    users = checked_users(user_vectors, items.shape[1], largest(items))
+    return users, items
+
+
+def checked_users(
+    user_vectors: ArrayLike, factors: int, largest_of_items: float
+) -> NDArray[np.float32]:
+    """Return user vectors as a float32 matrix whose scores of such items are finite numbers.
+
+    Parameters
+    ----------
+    user_vectors
+        One row per user.
+    factors, largest_of_items
+        Length of an item's vector, and the largest absolute value in any.
+
+    Examples
+    --------
+    >>> checked_users([[1.0, 2.0]], factors=3, largest_of_items=1.0)
+    Traceback (most recent call last):
+    ...
+    dmrank.errors.DataError: user vectors of shape (1, 2) and item vectors of 3 columns: give two
+    matrices with the same number of columns
+    """
+    users = np.ascontiguousarray(as_matrix(user_vectors))
+    check_widths(users, factors)
+    # NaN survives the maximum and fails the comparison.
+    bound = largest(users) * largest_of_items * factors
+    if not bound <= float(np.finfo(np.float32).max):
+        raise DataError(NOT_FINITE)
+    return users
+
+
+def check_widths(users: NDArray[np.float32], factors: int) -> None:
+    """Refuse user vectors that have no dot product with item vectors of this length."""
+    if users.shape[1] != factors:
         raise DataError(
-            f"user vectors of shape {users.shape} and item vectors of shape {items.shape}: "
+            f"user vectors of shape {users.shape} and item vectors of {factors} columns: "
             "give two matrices with the same number of columns"
         )
-    # NaN survives the maximum and fails the comparison.
-    bound = _largest(users) * _largest(items) * users.shape[1]
-    if not bound <= float(np.finfo(np.float32).max):
-        raise DataError(
-            "a score is NaN or infinite: check the vectors, the model may have diverged"
-        )
-    return users, items
+
+
+def as_matrix(vectors: ArrayLike) -> NDArray[np.float32]:
+    """Return vectors as a float32 matrix; what is too large for it becomes infinite."""
+    with np.errstate(over="ignore"):
+        matrix = np.asarray(vectors, dtype=np.float32)
+    if matrix.ndim != 2:
+        raise DataError(f"vectors of shape {matrix.shape}: give a matrix with one row for each")
+    return matrix
+
+
+def largest(values: NDArray[np.float32]) -> float:
+    """Return the largest absolute value, NaN if there is one."""
+    return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
 def checked_scores(score_block: ArrayLike) -> NDArray[np.floating[Any]]:
@@ -66,10 +108,6 @@ def checked_scores(score_block: ArrayLike) -> NDArray[np.floating[Any]]:
     if np.isnan(scores).any():
         raise DataError("a score is NaN: the model may have diverged")
     return np.ascontiguousarray(scores)
-
-
-def _largest(values: NDArray[np.float32]) -> float:
-    return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
 @njit(cache=True, nogil=True)

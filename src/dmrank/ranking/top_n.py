@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from dmrank.errors import ConfigError, DataError
+from dmrank.errors import ConfigError
 from dmrank.parallel import for_ranges
+from dmrank.ranking.items import ItemColumns, allowed_mask, item_columns
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.scoring import (
     ITEMS_PER_CHUNK,
     USERS_PER_TASK,
     checked_scores,
-    checked_vectors,
+    checked_users,
     score_chunk,
 )
 
@@ -42,7 +43,7 @@ class TopN(NamedTuple):
 
 def top_n(
     user_vectors: ArrayLike,
-    item_vectors: ArrayLike,
+    item_vectors: ArrayLike | ItemColumns,
     n: int,
     seen_ptr: ArrayLike,
     seen_items: ArrayLike,
@@ -59,7 +60,7 @@ def top_n(
     user_vectors
         One row per user.
     item_vectors
-        One row per item. In Fortran order it is used as it is, else copied once.
+        One row per item, or `item_columns` of them: prepared once for many calls.
     n
         How many items per user.
     seen_ptr, seen_items
@@ -77,13 +78,15 @@ def top_n(
     array([[1, 2],
            [1, 2]], dtype=int32)
     """
-    users, items = checked_vectors(user_vectors, item_vectors)
-    codes = _codes(len(items), allowed)
-    columns = np.ascontiguousarray(items.T if allowed is None else items.T[:, codes])
-    seen = item_lists("seen", seen_ptr, seen_items, len(users), len(items))
-    best = _empty(len(users), n, np.float32)
+    given = item_vectors if isinstance(item_vectors, ItemColumns) else item_columns(item_vectors)
+    items, mask = given.among(allowed)
+    users = checked_users(user_vectors, len(items.columns), items.largest)
+    seen = item_lists("seen", seen_ptr, seen_items, len(users), items.n_items)
+    best = no_items(len(users), n, np.float32)
     for_ranges(
-        lambda start, stop: _top_n_of_vectors(start, stop, users, columns, codes, *seen, *best),
+        lambda start, stop: _top_n_of_vectors(
+            start, stop, users, items.columns, items.codes, mask, *seen, *best
+        ),
         len(users),
         USERS_PER_TASK,
         threads,
@@ -117,12 +120,11 @@ def top_n_scores(
     """
     scores = checked_scores(score_block)
     seen = item_lists("seen", seen_ptr, seen_items, *scores.shape)
-    codes = _codes(scores.shape[1], allowed)
-    if allowed is not None:
-        scores = scores.take(codes, axis=1)
-    best = _empty(len(scores), n, scores.dtype)
+    codes = np.arange(scores.shape[1], dtype=np.int32)
+    mask = np.ones(len(codes), np.bool_) if allowed is None else allowed_mask(allowed, len(codes))
+    best = no_items(len(scores), n, scores.dtype)
     for_ranges(
-        lambda start, stop: _top_n_of_scores(start, stop, scores, codes, *seen, *best),
+        lambda start, stop: _top_n_of_scores(start, stop, scores, codes, mask, *seen, *best),
         len(scores),
         USERS_PER_TASK,
         threads,
@@ -130,17 +132,14 @@ def top_n_scores(
     return best
 
 
-def _codes(n_items: int, allowed: ArrayLike | None) -> NDArray[np.int32]:
-    """Return the codes of the items that take part, ascending."""
-    if allowed is None:
-        return np.arange(n_items, dtype=np.int32)
-    mask = np.asarray(allowed, dtype=np.bool_)
-    if mask.shape != (n_items,):
-        raise DataError(f"allowed has shape {mask.shape}: give one truth value for {n_items} items")
-    return np.flatnonzero(mask).astype(np.int32)
+def no_items(n_users: int, n: int, dtype: np.typing.DTypeLike = np.float32) -> TopN:
+    """Return lists that are still empty.
 
-
-def _empty(n_users: int, n: int, dtype: np.typing.DTypeLike) -> TopN:
+    Examples
+    --------
+    >>> no_items(1, 2)
+    TopN(items=array([[-1, -1]], dtype=int32), scores=array([[-inf, -inf]], dtype=float32))
+    """
     if n < 1:
         raise ConfigError(f"n={n!r}: ask for at least 1 item")
     return TopN(np.full((n_users, n), -1, np.int32), np.full((n_users, n), -np.inf, dtype))
@@ -153,6 +152,7 @@ def _top_n_of_vectors(
     user_vectors: Any,
     item_columns: Any,
     codes: Any,
+    allowed: Any,
     seen_ptr: Any,
     seen_items: Any,
     best_items: Any,
@@ -169,6 +169,7 @@ def _top_n_of_vectors(
             sizes[u - start], next_seen[u - start] = _offer(
                 scores,
                 codes[first:last],
+                allowed[first:last],
                 seen_items[: seen_ptr[u + 1]],
                 next_seen[u - start],
                 best_items[u],
@@ -185,6 +186,7 @@ def _top_n_of_scores(
     stop: int,
     scores: Any,
     codes: Any,
+    allowed: Any,
     seen_ptr: Any,
     seen_items: Any,
     best_items: Any,
@@ -192,7 +194,9 @@ def _top_n_of_scores(
 ) -> None:
     for u in range(start, stop):
         seen = seen_items[: seen_ptr[u + 1]]
-        size, _ = _offer(scores[u], codes, seen, seen_ptr[u], best_items[u], best_scores[u], 0)
+        size, _ = _offer(
+            scores[u], codes, allowed, seen, seen_ptr[u], best_items[u], best_scores[u], 0
+        )
         _sort(best_items[u], best_scores[u], size)
 
 
@@ -200,6 +204,7 @@ def _top_n_of_scores(
 def _offer(
     scores: Any,
     codes: Any,
+    allowed: Any,
     seen: Any,
     next_seen: int,
     heap_items: Any,
@@ -216,7 +221,7 @@ def _offer(
             continue
         for j in range(first, last):
             # Strictly above: of equal scores the first item, the lower code, stays.
-            if not scores[j] > threshold:
+            if not (scores[j] > threshold and allowed[j]):
                 continue
             item = codes[j]
             while next_seen < len(seen) and seen[next_seen] < item:

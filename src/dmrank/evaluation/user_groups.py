@@ -1,0 +1,83 @@
+"""Users by the number of their training ratings, and how well each group is served (Figure 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dmrank.evaluation.report import AVERAGE, Report
+from dmrank.ratings import Ratings
+
+#: Fewest and most training ratings of each group.
+GROUPS: tuple[tuple[int, int | None], ...] = ((1, 4), (5, 9), (10, 19), (20, 49), (50, None))
+GROUP_LABELS = ("<5", "5–9", "10–19", "20–49", "50+")
+
+
+def group_sizes(train: Ratings) -> pl.DataFrame:
+    """Return how many users each group has, and their share of all users with a training row.
+
+    Examples
+    --------
+    >>> from dmrank import make_ratings
+    >>> group_sizes(make_ratings(50, 20, 500, seed=1).ratings)["users"].to_list()
+    [14, 16, 8, 12, 0]
+    """
+    counts = np.diff(train.user_pointer)
+    users = [int(_is_member(counts, group).sum()) for group in GROUPS]
+    total = max(sum(users), 1)
+    return pl.DataFrame(
+        {"group": GROUP_LABELS, "users": users, "share": [size / total for size in users]}
+    )
+
+
+def user_groups(report: Report, train: Ratings, metric: str, by: str = AVERAGE) -> pl.DataFrame:
+    """Return the mean of a metric per model and group of users.
+
+    Parameters
+    ----------
+    report : Report
+        Values of the test users.
+    train : Ratings
+        The training ratings, which put a user into a group.
+    metric : str
+        A metric of the report that has a value per user.
+    by : str
+        An aspect, or `"average"`: the mean over aspects of the group's mean.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns model, group, users (those with a value) and mean, which is NaN without users.
+
+    Examples
+    --------
+    >>> from dmrank import Popularity, evaluate, make_ratings
+    >>> split = make_ratings(50, 20, 500, seed=1).ratings.split()
+    >>> report = evaluate(Popularity().fit(split.train), split, metrics=["ndcg@50"])
+    >>> user_groups(report, split.train, "ndcg@50")["users"].to_list()
+    [12, 9, 15, 0, 0]
+    """
+    counts = np.diff(train.user_pointer)[train.users.codes(report.users)]
+    aspects = report.aspects if by == AVERAGE else (by,)
+    rows = []
+    for model in report.models:
+        values = np.array([report.per_user(model, metric, aspect) for aspect in aspects])
+        for group, label in zip(GROUPS, GROUP_LABELS, strict=True):
+            of_group = values[:, _is_member(counts, group)]
+            has_value = ~np.isnan(of_group).all(axis=0)
+            mean = _known_mean(np.array([_known_mean(of_users) for of_users in of_group]))
+            rows.append({
+                "model": model, "group": label, "users": int(has_value.sum()), "mean": mean,
+            })  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def _is_member(counts: NDArray[np.int64], group: tuple[int, int | None]) -> NDArray[np.bool_]:
+    fewest, most = group
+    return (counts >= fewest) & (counts <= (np.inf if most is None else most))
+
+
+def _known_mean(values: NDArray[np.float64]) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")

@@ -1,0 +1,104 @@
+"""Folding users and items into M-BPR: their factors, with everything else held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dmrank.models.catalogue import Catalogue
+from dmrank.models.estimation import estimate_factors
+from dmrank.models.fold_pairs import (
+    Factors,
+    RatingsOf,
+    Sampling,
+    draw_item_pairs,
+    draw_user_pairs,
+)
+from dmrank.models.newton import Floats, Local, climb
+from dmrank.models.profiles import Profile
+
+
+@dataclass(frozen=True)
+class LogisticFolding:
+    """What of an M-BPR is held while a user or an item is estimated.
+
+    Attributes
+    ----------
+    factors : Factors
+        U, V, W and offsets.
+    regularization : float
+        Weight of the Gaussian priors per pair.
+    sampling : Sampling
+        Of pairs.
+    """
+
+    factors: Factors
+    regularization: float
+    sampling: Sampling
+
+    def user(self, profile: Profile) -> Floats:
+        """Return the factors of a user."""
+        rng = np.random.default_rng(self.sampling.seed)
+        V, W = self.factors.items, self.factors.aspects.astype(np.float64)
+
+        def fit(x: Floats, count: int) -> Floats:
+            pairs = draw_user_pairs(profile, self.factors, x, count, self.sampling, rng)
+            i, j = pairs.first, pairs.second
+            design = (V[i] - V[j]).astype(np.float64)[:, None, :] * W
+            constant = self.factors.offset_of(i) - self.factors.offset_of(j)
+            return self._fit(design, constant, pairs.difference, np.ones(len(i)), x)
+
+        known = profile.code < len(self.factors.users)
+        return self._estimate(fit, self.factors.users[profile.code] if known else None)
+
+    def item(self, profile: Profile, catalogue: Catalogue, ratings_of: RatingsOf) -> Floats:
+        """Return the factors of an item; `ratings_of` predicts what a model does not store."""
+        rng = np.random.default_rng(self.sampling.seed)
+        U, V = self.factors.users, self.factors.items
+        W = self.factors.aspects.astype(np.float64)
+
+        def fit(x: Floats, count: int) -> Floats:
+            pairs = draw_item_pairs(profile, catalogue, ratings_of, count, self.sampling, rng)
+            sign = pairs.sign[:, None]
+            of_users = U[pairs.users].astype(np.float64)
+            design = (sign * of_users)[:, None, :] * W
+            constant = -sign * ((of_users * V[pairs.others]) @ W.T)
+            return self._fit(design, constant, pairs.difference, pairs.weight, x)
+
+        known = profile.code < len(self.factors.items)
+        return self._estimate(fit, self.factors.items[profile.code] if known else None)
+
+    def _estimate(
+        self, fit: Callable[[Floats, int], Floats], start: NDArray[np.float32] | None
+    ) -> Floats:
+        begin = np.zeros(self.factors.aspects.shape[1]) if start is None else start
+        return estimate_factors(
+            fit, begin.astype(np.float64), hard_negatives=self.sampling.hard_negatives > 1
+        )
+
+    def _fit(
+        self, design: Floats, constant: Floats, difference: Floats, weight: Floats, start: Floats
+    ) -> Floats:
+        """Maximise the mean over pairs of Σ_k ln σ(sign(d_k) μ_k) − ½λ‖x‖², with μ = J x + m."""
+        differs = difference != 0
+        sign = np.sign(difference)[differs]
+        rows = sign[:, None] * design[differs]
+        shift = sign * constant[differs]
+        of_rows = np.repeat(weight / weight.sum(), differs.sum(axis=1))
+        ridge = self.regularization
+
+        def at(x: Floats) -> Local:
+            margin = rows @ x + shift
+            wrong = special.expit(-margin)
+            return Local(
+                value=float(of_rows @ special.log_expit(margin) - ridge * (x @ x) / 2),
+                gradient=rows.T @ (of_rows * wrong) - ridge * x,
+                curvature=(rows.T * (of_rows * wrong * (1 - wrong))) @ rows
+                + (ridge + 1e-9) * np.eye(len(x)),
+            )
+
+        return climb(at, start)
