@@ -82,8 +82,9 @@ def test_a_search_that_was_cut_off_goes_on_without_repeating_itself(
     resumed = tune(Knob, split, trials=10, space=SPACE, storage=store)
     assert Knob.fits - before == 6
     assert resumed.trials["knob"].equals(whole.trials["knob"])
-    again = tune(Knob, split, trials=10, space=SPACE, storage=store)
-    assert again.parameters == resumed.parameters
+    other_threads = {"threads": 1}
+    again = tune(Knob, split, trials=10, space=SPACE, storage=store, parameters=other_threads)
+    assert again.parameters == resumed.parameters | other_threads
     assert Knob.fits - before == 6
 
 
@@ -93,6 +94,15 @@ def test_trials_of_another_search_are_not_mixed_in(split: Split, tmp_path: Path)
     before = Knob.fits
     tune(Knob, split, trials=3, space={"knob": Search((0.0, 0.5))}, storage=store)
     assert Knob.fits - before == 3
+
+
+def test_the_first_trials_are_the_defaults_and_the_starts_of_the_model(
+    split: Split, monkeypatch
+) -> None:
+    monkeypatch.setattr(Knob.Config, "starts", ({"knob": 0.125},))
+    tried = tune(Knob, split, trials=3, space=SPACE).trials["knob"].to_list()
+    assert tried[:2] == [Knob.Config.model_fields["knob"].default, 0.125]
+    assert tried[2] not in tried[:2]
 
 
 def test_an_interrupted_fit_ends_the_search(split: Split, monkeypatch) -> None:

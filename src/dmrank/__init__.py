@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dmrank.errors import UnknownAspectError as UnknownAspectError
     from dmrank.errors import UnknownItemError as UnknownItemError
     from dmrank.errors import UnknownUserError as UnknownUserError
+    from dmrank.errors import UnsupportedError as UnsupportedError
     from dmrank.evaluation import Report as Report
     from dmrank.evaluation import evaluate as evaluate
     from dmrank.models import DMR as DMR
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dmrank.models import MTER as MTER
     from dmrank.models import PTF as PTF
     from dmrank.models import SPSMTL as SPSMTL
+    from dmrank.models import ApproximateIndex as ApproximateIndex
     from dmrank.models import ExSAE as ExSAE
     from dmrank.models import ItemMean as ItemMean
     from dmrank.models import Model as Model
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
     from dmrank.statistics import describe as describe
     from dmrank.synthetic import make_hotels as make_hotels
     from dmrank.synthetic import make_ratings as make_ratings
+    from dmrank.text import discover_aspects as discover_aspects
+    from dmrank.text import extract_aspects as extract_aspects
+    from dmrank.text import learn_polarity as learn_polarity
+    from dmrank.text import load_lexicon as load_lexicon
     from dmrank.tuning import tune as tune
 
 __version__ = "0.1.0"
@@ -53,6 +59,7 @@ _HOME = {
     "MBPR": "models",
     "MTER": "models",
     "PTF": "models",
+    "ApproximateIndex": "models",
     "ConfigError": "errors",
     "DataError": "errors",
     "DmrankError": "errors",
@@ -69,10 +76,15 @@ _HOME = {
     "UnknownAspectError": "errors",
     "UnknownItemError": "errors",
     "UnknownUserError": "errors",
+    "UnsupportedError": "errors",
     "Report": "evaluation",
     "describe": "statistics",
+    "discover_aspects": "text",
     "evaluate": "evaluation",
+    "extract_aspects": "text",
+    "learn_polarity": "text",
     "load": "models",
+    "load_lexicon": "text",
     "make_hotels": "synthetic",
     "make_ratings": "synthetic",
     "read_ratings": "read",

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
 Strategy = Literal["tpe", "grid", "random"]
 
-#: Trials and evaluations before one that lags behind the others is given up.
-_TRIALS_BEFORE_PRUNING = 5
-_LOOKS_BEFORE_PRUNING = 3
+#: Successive halving: of the trials that have been looked at so often, every third goes on to
+#: three times as many looks, and so on.
+_FIRST_RUNG = 3
+_REDUCTION = 3
 _PRUNED = "pruned"
 
 
@@ -113,7 +114,8 @@ def tune(
     split : Split
         Trained on its train part, judged on its validation part.
     trials : int
-        How many settings are tried; the first is the defaults (not with ``"grid"``).
+        How many settings are tried. The first are the defaults and the changes of them that the
+        model's `Config.starts` names (not with ``"grid"``).
     strategy : {"tpe", "grid", "random"}
         How settings are chosen: by Optuna's tree-structured Parzen estimator, from the grid of the
         space in a seeded order, or at random.
@@ -128,7 +130,8 @@ def tune(
     seed : int
         Seed of the search, of the users, and of the models.
     prune : bool
-        Give a trial up while it trains if it is behind the median of the others.
+        Give trials up while they train, by successive halving: only the best third of those that
+        were looked at 3, 9, 27, … times goes on.
     storage : path, optional
         SQLite file that keeps finished trials; a search that was cut off goes on from there.
 
@@ -152,7 +155,9 @@ def tune(
     if trials < 1:
         raise ConfigError(f"trials={trials}: try at least one setting")
     study = _Study(kind, {**given, **judged_by}, searched, strategy, seed, prune)
-    study.open(storage, _fingerprint(split, kind, study.given, searched, strategy, prune))
+    # The number of threads changes no bit, so that a search may go on with another.
+    results_depend_on = {name: value for name, value in study.given.items() if name != "threads"}
+    study.open(storage, _fingerprint(split, kind, results_depend_on, searched, strategy, prune))
     study.run(split, trials)
     best, table = study.result()
     found = {**given, **best.params}
@@ -183,7 +188,7 @@ class _Study:
             Path(storage).parent.mkdir(parents=True, exist_ok=True)
         pruner: optuna.pruners.BasePruner = optuna.pruners.NopPruner()
         if self.prune:
-            pruner = optuna.pruners.MedianPruner(_TRIALS_BEFORE_PRUNING, _LOOKS_BEFORE_PRUNING)
+            pruner = optuna.pruners.SuccessiveHalvingPruner(_FIRST_RUNG, _REDUCTION)
         self.study = optuna.create_study(
             storage=None if storage is None else f"sqlite:///{Path(storage)}",
             study_name=name,
@@ -248,10 +253,12 @@ class _Study:
         """Return the setting of a trial if it does not depend on the ones before it."""
         if self.strategy == "grid":
             return self._grid()[number]
-        if number == 0:
-            fields = self.kind.Config.model_fields
-            return {name: fields[name].default for name in self.space}
-        return None
+        starts = ({}, *self.kind.Config.starts)
+        if number >= len(starts):
+            return None
+        fields = self.kind.Config.model_fields
+        start = {name: field.default for name, field in fields.items()} | starts[number]
+        return {name: start[name] for name in self.space}
 
     def _grid(self) -> list[dict[str, Any]]:
         names = list(self.space)

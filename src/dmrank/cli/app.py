@@ -29,6 +29,13 @@ class OutputFormat(StrEnum):
     CSV = "csv"
 
 
+class UnknownUsers(StrEnum):
+    """What becomes of users that the model does not know."""
+
+    RAISE = "raise"
+    POPULAR = "popular"
+
+
 class SplitMethod(StrEnum):
     """How rating vectors are assigned to train, validation and test."""
 
@@ -37,6 +44,34 @@ class SplitMethod(StrEnum):
     TIME_PER_USER = "time-per-user"
 
 
+class RatingMapping(StrEnum):
+    """How the sentiment about an aspect becomes a rating."""
+
+    SHRUNK = "shrunk"
+    EFM = "efm"
+
+
+class SearchStrategy(StrEnum):
+    """How tuning chooses settings."""
+
+    TPE = "tpe"
+    GRID = "grid"
+    RANDOM = "random"
+
+
+ReviewsFile = Annotated[
+    Path, typer.Argument(help="Reviews: csv, tsv, jsonl (plain or .gz) or parquet.", metavar="FILE")
+]
+TextColumn = Annotated[str, typer.Option(help="Column with the review.")]
+TitleColumn = Annotated[
+    str | None, typer.Option(help="Column with a title; default: title if there is one.")
+]
+OverallColumn = Annotated[
+    str | None, typer.Option(help="Column with an overall rating, to learn opinions from.")
+]
+OverallScale = Annotated[
+    list[str] | None, typer.Option(help="Scale of the ratings; default: 1:5.", metavar="LOW:HIGH")
+]
 RatingsFile = Annotated[
     Path, typer.Argument(help="Ratings: csv, tsv, jsonl (plain or .gz) or parquet.", metavar="FILE")
 ]
@@ -167,3 +202,244 @@ def evaluate(
 
     parts = (train, validation, test)
     run(columns, models, parts, protocol, metric, per_aspect, format_.value)
+
+
+@app.command()
+def recommend(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    user: Annotated[
+        list[str] | None, typer.Option(help="A user; repeat for more.", metavar="ID")
+    ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(help="Users: one per line of a .txt, or the column user of a table."),
+    ] = None,
+    all_users: Annotated[
+        bool, typer.Option("--all-users", help="Everybody that the model knows.")
+    ] = False,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What to rank by: an aspect, or ASPECT=WEIGHT; repeat for a mix. 'all' respects "
+            "all aspects together. Default: the primary aspect.",
+            metavar="ASPECT[=WEIGHT]",
+        ),
+    ] = None,
+    n: Annotated[int, typer.Option("-n", help="Length of each list.")] = 10,
+    include_seen: Annotated[
+        bool, typer.Option("--include-seen", help="Also list what the user rated in training.")
+    ] = False,
+    allow: Annotated[
+        Path | None, typer.Option(help="List only these items: a .txt, or a column item.")
+    ] = None,
+    block: Annotated[
+        Path | None, typer.Option(help="List none of these items: a .txt, or a column item.")
+    ] = None,
+    aspects: Annotated[
+        bool, typer.Option("--aspects", help="Also show the predicted rating on every aspect.")
+    ] = False,
+    on_unknown: Annotated[
+        UnknownUsers, typer.Option(help="Users without a training rating: an error, or popularity.")
+    ] = UnknownUsers.RAISE,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the lists here (by its ending), in blocks.")
+    ] = None,
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the lists.")
+    ] = OutputFormat.TABLE,
+) -> None:
+    """Rank items for users, by an aspect or a mix of aspects."""
+    from dmrank.cli.recommend import Who, run
+
+    run(
+        model,
+        Who(user or [], users, all_users),
+        by or [],
+        n,
+        include_seen,
+        allow,
+        block,
+        aspects,
+        on_unknown.value,
+        out,
+        format_.value,
+    )
+
+
+@app.command()
+@reads_ratings
+def tune(
+    columns: ReadOptions,
+    model: Annotated[str, typer.Argument(help="Which model, such as dmr.", metavar="MODEL")],
+    train: Annotated[Path, typer.Option(help="Ratings to learn from.")],
+    validation: Annotated[Path, typer.Option(help="Held-out ratings to judge by.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the best parameters here, for fit --config.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="How many settings are tried.")] = 30,
+    strategy: Annotated[
+        SearchStrategy, typer.Option(help="How settings are chosen; grid as in the paper.")
+    ] = SearchStrategy.TPE,
+    metric: Annotated[str, typer.Option(help="What is maximised.")] = "ndcg@10",
+    users: Annotated[int, typer.Option(help="The most users a trial is judged on.")] = 1_000,
+    seed: Annotated[int, typer.Option(help="Seed of the search and the models.")] = 0,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A fixed parameter; repeat for more.", metavar="NAME=VALUE"),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="Fixed parameters from a toml file.")] = None,
+    storage: Annotated[
+        Path | None, typer.Option(help="SQLite file that keeps trials; a cut-off search goes on.")
+    ] = None,
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the trials.")
+    ] = OutputFormat.TABLE,
+) -> None:
+    """Search the parameters with which a model ranks validation ratings best."""
+    from dmrank.cli.tune import run
+
+    run(
+        columns,
+        model,
+        train,
+        validation,
+        trials,
+        strategy.value,
+        metric,
+        users,
+        seed,
+        set_ or [],
+        config,
+        storage,
+        out,
+        format_.value,
+    )
+
+
+@app.command()
+@reads_ratings
+def paper(
+    columns: ReadOptions,
+    ratings: Annotated[Path, typer.Option(help="Ratings: csv, tsv, jsonl or parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the report; a cut-off run goes on there.")],
+    models: Annotated[
+        str | None,
+        typer.Option(help="Which models, separated by commas; default: all.", metavar="A,B,…"),
+    ] = None,
+    budget: Annotated[str, typer.Option(help="quick, standard or full.")] = "standard",
+    seeds: Annotated[
+        int | None, typer.Option(help="How often each model is trained; default: by budget.")
+    ] = None,
+    k_core: Annotated[
+        int, typer.Option(help="Keep users and items with at least this many ratings.")
+    ] = 5,
+    threads: Annotated[int | None, typer.Option(help="Default: every core.")] = None,
+) -> None:
+    """Make every table and figure of the paper from ratings, with all models."""
+    from dmrank.cli.paper import run
+
+    names = None if models is None else [name.strip() for name in models.split(",") if name.strip()]
+    run(columns, ratings, out, names, budget, seeds, k_core, threads)
+
+
+@app.command()
+def extract(
+    file: ReviewsFile,
+    out: Annotated[Path | None, typer.Option(help="Ratings to write, by the ending.")] = None,
+    text: TextColumn = "text",
+    user: Annotated[str, typer.Option(help="Column with user ids.")] = "user",
+    item: Annotated[str, typer.Option(help="Column with item ids.")] = "item",
+    overall: OverallColumn = None,
+    title: TitleColumn = None,
+    timestamp: Annotated[
+        str | None, typer.Option(help="Column with the time; default: timestamp.")
+    ] = None,
+    item_name: Annotated[
+        str | None, typer.Option(help="Column with a name of the item; default: item_name.")
+    ] = None,
+    aspects: Annotated[
+        str, typer.Option(help="hotels, restaurants, restaurants-coarse, beer or a lexicon file.")
+    ] = "hotels",
+    polarity: Annotated[
+        Path | None, typer.Option(help="Polarity of words that was learned before.")
+    ] = None,
+    save_polarity: Annotated[
+        Path | None, typer.Option(help="Keep the learned polarity of words here.")
+    ] = None,
+    mapping: Annotated[
+        RatingMapping, typer.Option(help="How sentiments become ratings.")
+    ] = RatingMapping.SHRUNK,
+    use_overall: Annotated[
+        bool, typer.Option(help="Whether ratings lean on the review's own overall rating.")
+    ] = True,
+    fill: Annotated[
+        bool, typer.Option("--fill", help="Rate aspects that are not mentioned, too.")
+    ] = False,
+    scale: OverallScale = None,
+    learn_from: Annotated[
+        int, typer.Option(help="Most reviews to learn from; 0: only the lexicon.")
+    ] = 50_000,
+    threads: Annotated[int | None, typer.Option(help="Default: every core.")] = None,
+    show: Annotated[int, typer.Option(help="Print the first N reviews, coloured.")] = 0,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the same as a page (50 reviews without --show).")
+    ] = None,
+) -> None:
+    """Extract aspect ratings from the text of reviews; a killed run goes on where it was."""
+    from dmrank.cli.extract import ExtractOptions, run
+    from dmrank.text.reviews import ReviewColumns
+
+    columns = ReviewColumns(text, user, item, overall, title, timestamp, item_name)
+    options = ExtractOptions(
+        aspects,
+        polarity,
+        save_polarity,
+        mapping.value,
+        use_overall,
+        fill,
+        scale,
+        learn_from,
+        threads,
+    )
+    run(file, columns, options, out, show, html)
+
+
+aspects_app = typer.Typer(
+    help="Find the aspects that reviews are about; show lexicons.", no_args_is_help=True
+)
+app.add_typer(aspects_app, name="aspects")
+
+
+@aspects_app.command("discover")
+def discover_aspects(
+    file: ReviewsFile,
+    out: Annotated[Path, typer.Option(help="Lexicon to write: a toml file, to be edited.")],
+    text: TextColumn = "text",
+    title: TitleColumn = None,
+    overall: OverallColumn = None,
+    scale: OverallScale = None,
+    min_count: Annotated[
+        int, typer.Option(help="Leave out aspects with fewer mentions (the paper: 200000).")
+    ] = 100,
+    most: Annotated[int, typer.Option(help="At most so many aspects.")] = 20,
+    similarity: Annotated[
+        float, typer.Option(help="Lower gives fewer and wider aspects (0 to 1).")
+    ] = 0.2,
+    seeds: Annotated[
+        str | None, typer.Option(help="A lexicon whose aspects words are grouped around.")
+    ] = None,
+) -> None:
+    """Find the aspects of a corpus of reviews and write them as a lexicon file."""
+    from dmrank.cli.aspects import discover
+
+    discover(file, text, title, overall, scale, min_count, most, similarity, seeds, out)
+
+
+@aspects_app.command("show")
+def show_aspects(
+    name: Annotated[str, typer.Argument(help="hotels, restaurants, beer or a lexicon file.")],
+) -> None:
+    """Show the aspects of a lexicon."""
+    from dmrank.cli.aspects import show
+
+    show(name)

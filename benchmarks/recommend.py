@@ -1,0 +1,233 @@
+"""Top-10 lists with seen items left out, beside implicit on the same factors; and an index.
+
+    python benchmarks/recommend.py                   # needs `pip install implicit` beside dmrank
+    python benchmarks/recommend.py --index           # a million items; needs dmrank[ann]
+
+Every timing is the median of runs in turns. `--index` builds the graph for each kind of factors
+first, which takes minutes. Independent normal factors are one extreme, as no trained model has
+them; clusters of items with norms that differ are closer to what is learned.
+"""
+
+from __future__ import annotations
+
+import os
+
+# implicit asks for it: its own threads and those of BLAS would get in each other's way.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+import dmrank
+from dmrank.models import Fitting, Vectors
+from dmrank.models.config import Config
+from dmrank.models.scores import ItemLists
+
+FACTORS = 10
+LENGTH = 10
+REPEATS = 3
+EXPANSIONS = (16, 24, 32, 48, 64)
+_ROW = "{:<44}{:>16}{:>12}"
+
+
+def timed(runs: dict[str, Callable[[], object]], repeats: int = REPEATS) -> dict[str, float]:
+    """Return the median seconds of each, after runs in turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            started = time.perf_counter()
+            run()
+            seconds[name].append(time.perf_counter() - started)
+    return {name: statistics.median(each) for name, each in seconds.items()}
+
+
+# Beside implicit.
+
+
+def compare_with_implicit(users: int, items: int, ratings: int, threads: int) -> None:
+    data = dmrank.make_ratings(users, items, ratings, seed=0).ratings.compact()
+    model = dmrank.MBPR(factors=FACTORS, iterations=500, threads=threads, seed=0).fit(data)
+    print(f"{data}, {FACTORS} factors, {threads} threads")
+    everybody = np.arange(len(data.users), dtype=np.int32)
+    names = list(data.users)
+    ranker = model._ranker(model._weights(None))
+    seen = ItemLists(*model.catalogue.seen_by(everybody))
+    vectors = model._mixed_vectors(None)
+    peers = {count: implicit_lists(vectors, data, count) for count in {1, threads}}
+
+    def ours() -> NDArray[np.float32]:
+        return ranker.top_n(everybody, LENGTH, seen, None, threads).scores
+
+    print_agreement(ranker.top_n(everybody, LENGTH, seen, None, threads), peers[threads]())
+    seconds = timed(
+        {
+            "dmrank, arrays": ours,
+            "dmrank, recommend(): a table with ids": lambda: model.recommend(names, LENGTH),
+            **{f"implicit, {count} threads": peer for count, peer in peers.items()},
+        }
+    )
+    best = min(took for name, took in seconds.items() if name.startswith("implicit"))
+    print(_ROW.format("", "users/s", "ratio"))
+    for name, took in seconds.items():
+        print(_ROW.format(name, f"{len(names) / took:,.0f}", f"{best / took:.1f}×"))
+    print_single(model, names)
+    some = names[:2_000]
+    by_all = timed({"all": lambda: model.recommend(some, LENGTH, by="all")})["all"]
+    print(_ROW.format('dmrank, recommend(by="all")', f"{len(some) / by_all:,.0f}", ""), flush=True)
+
+
+def implicit_lists(
+    vectors: Vectors, data: dmrank.Ratings, threads: int
+) -> Callable[[], tuple[NDArray[np.int32], NDArray[np.float32]]]:
+    from implicit.cpu.als import AlternatingLeastSquares
+
+    peer = AlternatingLeastSquares(factors=FACTORS, num_threads=threads)
+    peer.user_factors = np.ascontiguousarray(vectors.of_users())
+    peer.item_factors = np.ascontiguousarray(vectors.items)
+    ones = np.ones(len(data), dtype=np.float32)
+    pointer = data.user_pointer.astype(np.int32)
+    shape = (len(data.users), len(data.items))
+    matrix = csr_matrix((ones, data.item_codes.copy(), pointer), shape=shape)
+    everybody = np.arange(shape[0])
+    return lambda: peer.recommend(everybody, matrix, N=LENGTH, filter_already_liked_items=True)
+
+
+def print_agreement(
+    ours: tuple[NDArray[np.int32], NDArray[np.float32]],
+    theirs: tuple[NDArray[np.int32], NDArray[np.float32]],
+) -> None:
+    difference = np.abs(ours[1] - theirs[1]).max()
+    same = (ours[0] == theirs[0]).mean()
+    print(f"largest difference of scores {difference:.1e}; {same:.5%} of places hold the same item")
+
+
+def print_single(model: dmrank.Model, names: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        loaded = dmrank.load(model.save(Path(folder) / "model.dmrank"))
+        asked = np.random.default_rng(0).choice(names, size=1_000).tolist()
+        loaded.recommend(asked[0], LENGTH)
+        seconds = []
+        for name in asked:
+            started = time.perf_counter()
+            loaded.recommend(name, LENGTH)
+            seconds.append(time.perf_counter() - started)
+    middle, late = np.percentile(seconds, [50, 95]) * 1e3
+    print(f"one user's list, as a table: median {middle:.2f} ms, 95 % within {late:.2f} ms")
+
+
+# An approximate index.
+
+
+class GivenFactors(dmrank.Model):
+    """Scores by factors that were drawn, not learned."""
+
+    Config = Config
+    factors: Vectors
+
+    def _fit(self, fitting: Fitting) -> None:  # noqa: ARG002
+        self._arrays = {"users": self.factors.users, "items": self.factors.items}
+
+    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:  # noqa: ARG002
+        return Vectors(self._arrays["users"], self._arrays["items"])
+
+
+def normal_factors(users: int, items: int, rng: np.random.Generator) -> Vectors:
+    return Vectors(
+        rng.standard_normal((users, FACTORS), dtype=np.float32),
+        rng.standard_normal((items, FACTORS), dtype=np.float32),
+    )
+
+
+def clustered_factors(users: int, items: int, rng: np.random.Generator) -> Vectors:
+    centres = rng.standard_normal((1_000, FACTORS), dtype=np.float32)
+
+    def around(count: int) -> NDArray[np.float32]:
+        noise = 0.3 * rng.standard_normal((count, FACTORS), dtype=np.float32)
+        return centres[rng.integers(len(centres), size=count)] + noise
+
+    norms = np.exp(0.3 * rng.standard_normal((items, 1), dtype=np.float32))
+    return Vectors(around(users), around(items) * norms)
+
+
+FACTOR_KINDS = {"normal": normal_factors, "clustered": clustered_factors}
+
+
+def measure_index(kind: str, items: int, threads: int) -> None:
+    rng = np.random.default_rng(0)
+    users = items // 10  # so that everybody has seen ten items
+    model = GivenFactors(threads=threads)
+    model.factors = FACTOR_KINDS[kind](users, items, rng)
+    rater = rng.permutation(np.arange(items) % users)
+    data = dmrank.Ratings.from_arrays(
+        [f"u{code:07}" for code in rater],
+        [f"i{code:07}" for code in range(items)],
+        rng.integers(1, 6, (items, 1)),
+        aspects=["overall"],
+    )
+    model.fit(data)
+    started = time.perf_counter()
+    index = model.index()
+    built = time.perf_counter() - started
+    print(f"\n{kind} factors, {items:,} items, {threads} threads: built in {built:.0f} s")
+    asked = [data.users[int(code)] for code in rng.choice(users, size=1_000, replace=False)]
+    exact = model.recommend(asked, LENGTH)["item"].to_numpy().reshape(-1, LENGTH)
+    row = "{:>10}{:>10}{:>14}{:>14}{:>9}{:>14}{:>14}{:>9}"
+    print(row.format("", "", "1,000 users,", "users/s", "", "one user,", "ms", ""))
+    print(row.format("expansion", "recall", "exact", "index", "ratio", "exact", "index", "ratio"))
+    for expansion in EXPANSIONS:
+        index.expansion = expansion
+        found = index.recommend(asked, LENGTH)["item"].to_numpy().reshape(-1, LENGTH)
+        recall = np.mean([np.isin(a, b).mean() for a, b in zip(exact, found, strict=True)])
+        many = timed(
+            {
+                "exact": lambda: model.recommend(asked, LENGTH),
+                "index": lambda: index.recommend(asked, LENGTH),
+            }
+        )
+        one = timed(
+            {
+                "exact": lambda: model.recommend(asked[:1], LENGTH),
+                "index": lambda: index.recommend(asked[:1], LENGTH),
+            },
+            repeats=50,
+        )
+        print(
+            row.format(
+                expansion,
+                f"{recall:.3f}",
+                *(f"{len(asked) / many[name]:,.0f}" for name in ("exact", "index")),
+                f"{many['exact'] / many['index']:.1f}×",
+                *(f"{1e3 * one[name]:.2f}" for name in ("exact", "index")),
+                f"{one['exact'] / one['index']:.1f}×",
+            ),
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--users", type=int, default=100_005)
+    parser.add_argument("--items", type=int, help="17,257, or a million with --index")
+    parser.add_argument("--ratings", type=int, default=1_057_217)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--index", action="store_true", help="measure the approximate index")
+    arguments = parser.parse_args()
+    if arguments.index:
+        for kind in FACTOR_KINDS:
+            measure_index(kind, arguments.items or 1_000_000, arguments.threads)
+        return
+    compare_with_implicit(
+        arguments.users, arguments.items or 17_257, arguments.ratings, arguments.threads
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Put the tables and figures of finished runs of `dmrank paper` into the documentation.
+
+    python benchmarks/results.py RUN_FOLDER… --out docs/results
+
+Each run becomes a page in Markdown with its figures beside it; nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+#: In the order of the paper.
+EXHIBITS = (
+    "table-1", "table-1-aspects", "table-2", "table-2-sampled", "table-2-aspects",
+    "table-2-metrics", "table-3", "table-4", "figure-1", "figure-2", "figure-3", "figure-4",
+    "figure-4-calibration", "figure-5a", "figure-5b", "settings",
+)  # fmt: skip
+
+
+def write_page(run: Path, out: Path) -> Path:
+    """Write the page of one run."""
+    settings = json.loads((run / "settings.json").read_text(encoding="utf-8"))
+    steps = (run / "work" / "seconds.jsonl").read_text(encoding="utf-8").splitlines()
+    seconds = sum(json.loads(step)[1] for step in steps)
+    name, budget = settings["data"], settings["budget"]["name"]
+    lines = [
+        f"# {name}",
+        "",
+        f"    dmrank paper --ratings ../shared/data/{name}.parquet --out {name} --budget {budget}",
+        "",
+        f"{len(settings['models'])} models, {settings['budget']['trials']} settings each, "
+        f"{settings['seeds']} seed; {seconds / 60:.0f} minutes.",
+    ]
+    figures = out / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    for exhibit in EXHIBITS:
+        picture, table = run / "figures" / f"{exhibit}.png", run / "tables" / f"{exhibit}.md"
+        if not (picture.exists() or table.exists()):
+            continue
+        lines += ["", f"## {exhibit.replace('-', ' ').capitalize()}", ""]
+        if picture.exists():
+            shutil.copyfile(picture, figures / f"{name}-{exhibit}.png")
+            lines += [f"![{exhibit}](figures/{name}-{exhibit}.png)", ""]
+        if table.exists():
+            lines.append(table.read_text(encoding="utf-8").rstrip())
+    page = out / f"{name}.md"
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return page
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("docs/results"))
+    arguments = parser.parse_args()
+    for run in arguments.runs:
+        print(write_page(run, arguments.out))
+
+
+if __name__ == "__main__":
+    main()

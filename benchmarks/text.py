@@ -1,0 +1,256 @@
+"""How well and how fast aspect ratings are extracted from text.
+
+    python benchmarks/text.py [--reviews FILE] [--labels FILE]
+
+Hotel reviews with given aspect ratings: polarity is learned from the texts and overall ratings of
+one half; the other half is extracted and compared with its given aspect ratings, which nothing
+learns from. Restaurant sentences with human labels: learned from one half, judged on the other.
+Speed: beside VADER over every sentence of the same reviews, one core each, in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy.stats import spearmanr
+from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+import dmrank
+from dmrank.text import Extractor, Polarity, load_lexicon
+from dmrank.text.reading import clean_texts
+from dmrank.text.scoring import rate
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+ASPECTS = ("value", "rooms", "location", "cleanliness", "service")
+LABELS = ("food", "service", "price", "ambience")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--reviews", type=Path, default=DATA / "tripadvisor-reviews.parquet")
+    parser.add_argument("--labels", type=Path, default=DATA / "restaurant-aspect-labels.parquet")
+    parser.add_argument("--rows", type=int, help="only so many reviews, while trying things out")
+    parser.add_argument("--peak", nargs=2, metavar=("FILE", "OUT"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.peak:
+        print(measure_peak(*arguments.peak))
+        return
+    reviews = pl.read_parquet(arguments.reviews)
+    if arguments.rows:
+        reviews = reviews.sample(arguments.rows, seed=0)
+    judge_hotels(reviews)
+    judge_restaurants(pl.read_parquet(arguments.labels))
+    compare_speed(reviews)
+    compare_memory(reviews)
+
+
+# Hotels
+
+
+def judge_hotels(reviews: pl.DataFrame) -> None:
+    order = np.random.default_rng(7).permutation(len(reviews))
+    half = len(reviews) // 2
+    learned_on, held_out = reviews[order[:half]], reviews[order[half:]]
+    polarity = dmrank.learn_polarity(learned_on, overall="overall")
+    given = held_out.select(ASPECTS).to_numpy().astype(float)
+    overall = held_out["overall"].to_numpy().astype(float)
+    print(f"\nHotels: {polarity!r}, judged on {len(held_out):,} others")
+    print(
+        f"{'Spearman with the given ratings':48}{'mean':>6}" + "".join(f"{a:>13}" for a in ASPECTS)
+    )
+    sentences, whole = vader_baselines(held_out)
+    show("VADER on sentences with a keyword, mentioned", sentences, given)
+    show("VADER on the whole review, all", whole, given)
+    show("the given overall rating, all", np.repeat(overall[:, None], len(ASPECTS), 1), given)
+    text_alone = extract(held_out, polarity, use_overall=False)
+    mentioned = ~np.isnan(text_alone)
+    own = np.where(mentioned, overall[:, None], np.nan)
+    show("the given overall rating, mentioned", own, given)
+    with_overall = extract(held_out, polarity, use_overall=True)
+    show("extracted from text alone, mentioned", text_alone, given)
+    show("extracted from text and overall, mentioned", with_overall, given)
+    for name, use_overall in (("text alone", False), ("text and overall", True)):
+        everywhere = extract(held_out, polarity, use_overall=use_overall, fill=True)
+        show(f"extracted from {name}, all (fill)", everywhere, given)
+    efm = extract(held_out, polarity, use_overall=False, mapping="efm")
+    show("extracted with EFM's formula, mentioned", efm, given)
+    coverage = mentioned.mean(axis=0)
+    print(f"{'share of reviews that mention the aspect':48}{coverage.mean():6.3f}", end="")
+    print("".join(f"{share:13.3f}" for share in coverage))
+    compare_pairs(text_alone, with_overall, given, learned_on)
+
+
+def extract(reviews: pl.DataFrame, polarity: Polarity, **options: object) -> np.ndarray:
+    """Extract ratings in the order of the reviews."""
+    numbered = reviews.with_columns(
+        user=pl.int_range(pl.len()).cast(pl.String).str.zfill(9), item=pl.lit("any")
+    )
+    ratings = dmrank.extract_aspects(
+        numbered, overall="overall", polarity=polarity, verbose=False, **options
+    )
+    return ratings.values[:, [ratings.aspect(name) for name in ASPECTS]].astype(float)
+
+
+def show(name: str, found: np.ndarray, given: np.ndarray) -> None:
+    values = []
+    for k in range(len(ASPECTS)):
+        both = ~np.isnan(found[:, k]) & ~np.isnan(given[:, k])
+        values.append(float(spearmanr(found[both, k], given[both, k])[0]))
+    print(f"{name:48}{np.mean(values):6.3f}" + "".join(f"{value:13.3f}" for value in values))
+
+
+def with_titles(reviews: pl.DataFrame) -> list[str]:
+    return clean_texts(reviews["text"], reviews["title"]).str.strip_chars().to_list()
+
+
+def vader_baselines(reviews: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Score sentences that have a keyword, and whole reviews, with VADER."""
+    vader = SentimentIntensityAnalyzer()
+    words = load_lexicon("hotels").aspects
+    patterns = [
+        re.compile(r"\b(?:" + "|".join(words[a].terms) + r")s?\b", re.IGNORECASE) for a in ASPECTS
+    ]
+    sentences = np.full((len(reviews), len(ASPECTS)), np.nan)
+    whole = np.empty((len(reviews), len(ASPECTS)))
+    for row, text in enumerate(with_titles(reviews)):
+        scored = [(s, vader.polarity_scores(s)["compound"]) for s in _SENTENCE.split(text)]
+        whole[row] = np.mean([value for _, value in scored])
+        for k, pattern in enumerate(patterns):
+            about = [value for sentence, value in scored if pattern.search(sentence)]
+            sentences[row, k] = np.mean(about) if about else np.nan
+    return sentences, whole
+
+
+def compare_pairs(
+    text_alone: np.ndarray, with_overall: np.ndarray, given: np.ndarray, learned_on: pl.DataFrame
+) -> None:
+    """Order two aspects that a reviewer rated differently and mentioned both."""
+    # Only the fixed order looks at given aspect ratings: it is the best one of the other half.
+    means = learned_on.select(ASPECTS).mean().row(0)
+    right: dict[str, int] = {"fixed": 0, "text alone": 0, "text and overall": 0}
+    pairs, ties = 0, 0
+    for j in range(len(ASPECTS)):
+        for k in range(j):
+            difference = given[:, j] - given[:, k]
+            rows = (np.abs(difference) > 0) & ~np.isnan(text_alone[:, j] + text_alone[:, k])
+            sign = np.sign(difference[rows])
+            pairs += int(rows.sum())
+            right["fixed"] += int((sign == np.sign(means[j] - means[k])).sum())
+            for name, found in (("text alone", text_alone), ("text and overall", with_overall)):
+                ordered = np.sign(found[rows, j] - found[rows, k])
+                right[name] += int((ordered == sign).sum())
+                ties += int((ordered == 0).sum()) if name == "text alone" else 0
+    print(
+        f"\nOrder of two aspects of one review, both mentioned, rated differently: {pairs:,} pairs"
+    )
+    for name, count in right.items():
+        print(f"  {name:20}{count / pairs:7.1%}  {(count - right['fixed']) / pairs:+7.1%} points")
+    print(f"  ties (counted as wrong) {ties / pairs:.2%}")
+
+
+# Restaurants
+
+
+def judge_restaurants(labels: pl.DataFrame) -> None:
+    sentences = labels.group_by("sentence_id", maintain_order=True).agg(
+        pl.first("text"), "aspect", "polarity"
+    )
+    has = np.zeros((len(sentences), len(LABELS)), dtype=bool)
+    sign = np.zeros(has.shape)
+    overall = np.empty(len(sentences))
+    for row, (aspects, polarities) in enumerate(sentences.select("aspect", "polarity").rows()):
+        signs = [{"positive": 1, "negative": -1}.get(polarity, 0) for polarity in polarities]
+        overall[row] = 3 + 2 * np.mean(signs)
+        for aspect, value in zip(aspects, signs, strict=True):
+            if aspect in LABELS:
+                has[row, LABELS.index(aspect)] = True
+                sign[row, LABELS.index(aspect)] = value
+    even = np.array([zlib.crc32(name.encode()) % 2 == 0 for name in sentences["sentence_id"]])
+    learned_on, held_out = np.flatnonzero(even), np.flatnonzero(~even)
+    polarity = dmrank.learn_polarity(
+        sentences[learned_on].with_columns(overall=overall[learned_on]),
+        overall="overall",
+        aspects="restaurants-coarse",
+    )
+    extractor = Extractor(polarity, threads=1)
+    scores, _ = extractor.score(clean_texts(sentences["text"][held_out]))
+    detected, real = scores.mentions > 0, has[held_out]
+    hits = int((detected & real).sum())
+    precision, recall = hits / int(detected.sum()), hits / int(real.sum())
+    stars = rate(scores, polarity, fill=True)
+    judged = sign[held_out] != 0
+    right = np.where(stars > 3, 1, -1) == sign[held_out]
+    print(f"\nRestaurants: {polarity!r}, judged on {len(held_out):,} other sentences")
+    print(f"  aspect detection  F1 {2 * hits / (detected.sum() + real.sum()):.3f}", end="")
+    print(f" (precision {precision:.3f}, recall {recall:.3f})")
+    print(f"  polarity          {right[judged].mean():.3f} of {judged.sum():,} labels", end="")
+    print(f", {right[judged & detected].mean():.3f} where the aspect is detected", end="")
+    print(f"; always positive {(sign[held_out][judged] > 0).mean():.3f}")
+
+
+# Speed
+
+
+def compare_speed(reviews: pl.DataFrame, rows: int = 2_000, turns: int = 5) -> None:
+    drawn = reviews.sample(min(rows, len(reviews)), seed=1)
+    drawn = drawn.with_columns(user=pl.int_range(pl.len()).cast(pl.String), item=pl.lit("any"))
+    polarity = dmrank.learn_polarity(reviews, overall="overall")
+    vader, texts = SentimentIntensityAnalyzer(), with_titles(drawn)
+    ours, theirs = [], []
+    for _ in range(turns):
+        started = time.perf_counter()
+        for text in texts:
+            for sentence in _SENTENCE.split(text):
+                vader.polarity_scores(sentence)
+        theirs.append(time.perf_counter() - started)
+        started = time.perf_counter()
+        dmrank.extract_aspects(drawn, polarity=polarity, threads=1, verbose=False)
+        ours.append(time.perf_counter() - started)
+    characters = int(drawn["text"].str.len_chars().median())
+    print(f"\nSpeed, one core, {len(drawn):,} reviews (median {characters} characters)", end="")
+    print(f", median of {turns} turns")
+    speeds = [len(drawn) / float(np.median(times)) for times in (theirs, ours)]
+    print(f"  VADER on every sentence {speeds[0]:10,.0f} reviews/s")
+    print(f"  dmrank.extract_aspects  {speeds[1]:10,.0f} reviews/s   {speeds[1] / speeds[0]:.1f}×")
+    started = time.perf_counter()
+    dmrank.learn_polarity(reviews, overall="overall")
+    print(
+        f"  learning polarity from {len(reviews):,} reviews: {time.perf_counter() - started:.1f} s"
+    )
+
+
+def compare_memory(reviews: pl.DataFrame) -> None:
+    """Extract a file and one eight times as long, each in a process of its own."""
+    print("\nPeak memory of dmrank extract")
+    with tempfile.TemporaryDirectory() as folder:
+        for times in (1, 8):
+            file = Path(folder) / f"reviews-{times}.parquet"
+            pl.concat([reviews] * times).write_parquet(file, row_group_size=8_192)
+            command = [sys.executable, __file__, "--peak", str(file), f"{folder}/{times}.parquet"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            print(f"  {times * len(reviews):>9,} reviews  {float(done.stdout) / 1e6:6,.0f} MB")
+
+
+def measure_peak(file: str, out: str) -> int:
+    from dmrank.cli.extract import ExtractOptions, run
+    from dmrank.text.reviews import ReviewColumns
+
+    options = ExtractOptions("hotels", None, None, "shrunk", True, False, None, 20_000, 1)
+    run(Path(file), ReviewColumns(overall="overall"), options, Path(out), 0, None)
+    # Not getrusage: its maximum is inherited from the parent process.
+    status = Path("/proc/self/status").read_text().split()
+    return int(status[status.index("VmHWM:") + 1]) * 1024
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The folder of a run: finished work is kept in it, and work of other settings never mixed in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dmrank.errors import ConfigError
+from dmrank.files import atomic_path, write_table
+
+_SETTINGS = "settings.json"
+_SECONDS = "seconds.jsonl"
+
+
+class RunFolder:
+    """Keeps what a run has finished; `pieces` counts what this process added.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it does not exist; refused if it holds anything but a run with the same settings.
+    settings : mapping of str to JSON value
+        Everything that results depend on.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path = path
+        self.pieces = 0
+        wanted = json.loads(json.dumps(settings))
+        if path.exists() and not path.is_dir():
+            raise ConfigError(f"{path} is a file: name a folder for the results")
+        found = path / _SETTINGS
+        if found.exists():
+            _check_same(path, _read_settings(found), wanted)
+        elif path.exists() and any(path.iterdir()):
+            raise ConfigError(f"{path} is not empty and holds no run: name another folder")
+        else:
+            self.write_text(_SETTINGS, json.dumps(wanted, indent=2) + "\n")
+
+    def write_text(self, name: str, text: str) -> Path:
+        """Write a text file, whole or not at all."""
+        target = self.path / name
+        with atomic_path(target) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        return target
+
+    def keep_table(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        """Return a table that was made before, or make and keep it."""
+        target = self.kept(f"{name}.parquet")
+        if not target.exists():
+            write_table(make(), target, metadata={})
+            self.pieces += 1
+        return pl.read_parquet(target)
+
+    def keep_values(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return plain values that were found before, or find and keep them."""
+        target = self.kept(f"{name}.json")
+        if not target.exists():
+            text = json.dumps(make(), indent=2)
+            with atomic_path(target) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+            self.pieces += 1
+        values: dict[str, Any] = json.loads(target.read_text(encoding="utf-8"))
+        return values
+
+    def add_seconds(self, step: str, seconds: float) -> None:
+        """Remember how long a step took."""
+        target = self.kept(_SECONDS)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps([step, round(seconds, 1)]) + "\n")
+
+    def seconds(self) -> float:
+        """Return how long all finished steps took, in however many parts."""
+        target = self.kept(_SECONDS)
+        lines = target.read_text(encoding="utf-8").splitlines() if target.exists() else []
+        return float(sum(json.loads(line)[1] for line in lines))
+
+    def kept(self, name: str) -> Path:
+        """Return where a piece of finished work is kept."""
+        return self.path / "work" / name
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path} cannot be read: name another folder")
+    return found
+
+
+def _check_same(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    for name in {**wanted, **found}:
+        if found.get(name) != wanted.get(name):
+            raise ConfigError(
+                f"{path} holds a run with {name} {found.get(name)!r}, not {wanted.get(name)!r}: "
+                "name another folder, or give the same settings to go on with it"
+            )

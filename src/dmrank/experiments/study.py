@@ -1,0 +1,208 @@
+"""One run of the experiments: its data and settings, and the models, tuned and fitted once."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dmrank
+from dmrank.experiments.budgets import Budget
+from dmrank.experiments.contenders import CONTENDERS, Contender
+from dmrank.experiments.folder import RunFolder
+from dmrank.models import Model, load
+from dmrank.ratings import Ratings, Split
+from dmrank.tuning import search_space, tune
+
+#: Tuning and early stopping look at it, ranking by the primary aspect.
+TUNING_METRIC = "ndcg@10"
+#: Seed of the split, of tuning and of the drawn pairs.
+SEED = 0
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """What to run.
+
+    Attributes
+    ----------
+    contenders : tuple of Contender
+        Which models.
+    budget_name, budget : str, Budget
+        How much work.
+    seeds : int
+        How often each model that starts at random is trained.
+    k_core : int
+        Users and items with fewer ratings are left out.
+    threads : int or None
+        Number of threads.
+    """
+
+    contenders: tuple[Contender, ...]
+    budget_name: str
+    budget: Budget
+    seeds: int
+    k_core: int
+    threads: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that results depend on."""
+        return {
+            "models": [contender.name for contender in self.contenders],
+            "budget": {"name": self.budget_name, **asdict(self.budget)},
+            "seeds": self.seeds,
+            "k-core": self.k_core,
+            "dmrank": dmrank.__version__,
+        }
+
+
+class Study:
+    """Tunes and fits models on one split, each once, however often it is cut off.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        All ratings.
+    name : str
+        Name of the data.
+    folder : Path
+        Where results and finished work are kept.
+    settings : StudySettings
+        What to run.
+    """
+
+    def __init__(self, ratings: Ratings, name: str, folder: Path, settings: StudySettings) -> None:
+        self.name, self.settings = name, settings
+        self.ratings = ratings.k_core(settings.k_core)
+        self.folder = RunFolder(
+            folder, {"data": name, "ratings": fingerprint(self.ratings), **settings.to_dict()}
+        )
+
+    @cached_property
+    def split(self) -> Split:
+        """70 % of the rating vectors to train on, 15 % to validate, 15 % to test (paper 4.1)."""
+        return self.ratings.split(seed=SEED)
+
+    @cached_property
+    def tuning_split(self) -> Split:
+        """What models are tuned on: everything, or the ratings of some users."""
+        return _some_users(self.split, self.settings.budget.tuning_rows)
+
+    def has(self, *names: str) -> bool:
+        """Return whether all of these models take part."""
+        return set(names) <= {contender.name for contender in self.settings.contenders}
+
+    def seeds_of(self, contender: Contender) -> range:
+        """Return the seeds that a model is trained with."""
+        return range(self.settings.seeds if contender.is_random else 1)
+
+    def tuned(self, name: str) -> dict[str, Any]:
+        """Return what tuning a contender found: its parameters, validation value and time."""
+        return self.folder.keep_values(f"tuning/{name}", lambda: self._tune(CONTENDERS[name]))
+
+    def _tune(self, contender: Contender) -> dict[str, Any]:
+        started = time.perf_counter()
+        given = self._given(contender)
+        if contender.is_random:
+            given["patience"] = self.settings.budget.tuning_patience
+        storage = self.folder.kept(f"tuning/{contender.name}.sqlite")
+        tuning = tune(
+            contender.kind,
+            self.tuning_split,
+            trials=self.settings.budget.trials,
+            parameters=given,
+            metric=TUNING_METRIC,
+            seed=SEED,
+            storage=storage,
+        )
+        searched = set(search_space(contender.kind.Config)) - set(given)
+        result = {
+            "parameters": {name: tuning.parameters[name] for name in sorted(searched)},
+            "value": tuning.value,
+            "seconds": time.perf_counter() - started,
+            "trials": tuning.trials.to_dicts(),
+        }
+        storage.unlink()
+        return result
+
+    def _given(self, contender: Contender) -> dict[str, Any]:
+        """Return the parameters that are not searched."""
+        given = {**contender.given, "seed": SEED, "threads": self.settings.threads}
+        if contender.is_random:
+            fields = contender.kind.Config.model_fields
+            whole = given.get("iterations", fields["iterations"].default)
+            every = given.get("evaluate_every", fields["evaluate_every"].default)
+            given["iterations"] = max(every, round(whole * self.settings.budget.iterations))
+        return given
+
+    def parameters(self, contender: Contender) -> dict[str, Any]:
+        """Return the parameters of a contender, tuned ones included."""
+        given = self._given(contender)
+        if not contender.is_tuned:
+            return given
+        return {**self.tuned(contender.name)["parameters"], **given}
+
+    def model(self, name: str, seed: int = SEED) -> Model:
+        """Return a contender, fitted on the training part."""
+        contender = CONTENDERS[name]
+        return self.fitted(
+            f"{name}-{seed}",
+            contender.kind(**{**self.parameters(contender), "seed": seed}),
+            validated=contender.validated,
+        )
+
+    def fitted(
+        self, key: str, unfitted: Model, *, validated: bool = True, on: Split | None = None
+    ) -> Model:
+        """Fit a model, or open it if that was done before."""
+        target = self.folder.kept(f"models/{key}.dmrank")
+        if target.exists():
+            return load(target)
+        split = on or self.split
+        checkpoint = self.folder.kept(f"checkpoints/{key}")
+        validation = split.validation if validated else None
+        started = time.perf_counter()
+        unfitted.fit(split.train, validation=validation, checkpoint=checkpoint)
+        seconds = time.perf_counter() - started
+        if unfitted.history.stopped == "interrupted":
+            raise KeyboardInterrupt
+        iterations = unfitted.history.best_iteration if validated else None
+        self.folder.keep_values(
+            f"fits/{key}", lambda: {"seconds": seconds, "best iteration": iterations}
+        )
+        unfitted.save(target)
+        shutil.rmtree(checkpoint, ignore_errors=True)
+        return load(target)
+
+    def fit_seconds(self, key: str) -> float:
+        """Return how long a fit took; if it was cut off, its last part."""
+        return float(self.folder.keep_values(f"fits/{key}", dict).get("seconds", float("nan")))
+
+
+def fingerprint(ratings: Ratings) -> str:
+    """Return a short name of the content of ratings."""
+    digest = hashlib.sha256(repr((ratings.aspects, ratings.scale.tolist())).encode())
+    for array in (ratings.user_pointer, ratings.item_codes, ratings.values):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _some_users(split: Split, most_rows: int | None) -> Split:
+    """Keep the ratings of randomly drawn users, so that at most so many training rows are left."""
+    if most_rows is None or len(split.train) <= most_rows:
+        return split
+    sizes = np.diff(split.train.user_pointer)
+    order = np.random.default_rng(SEED).permutation(len(sizes))
+    kept = np.zeros(len(sizes), dtype=np.bool_)
+    kept[order[np.cumsum(sizes[order]) <= most_rows]] = True
+
+    def of_kept(part: Ratings) -> Ratings:
+        return part.select(np.flatnonzero(kept[part.user_codes]))
+
+    return Split(of_kept(split.train), of_kept(split.validation), of_kept(split.test))

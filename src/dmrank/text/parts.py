@@ -1,0 +1,122 @@
+"""A long extraction kept in parts, so that a killed run continues where it was.
+
+Parts lie in a folder beside the result until it is written. They carry what identifies the run, so
+that parts of runs with different settings are never mixed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import polars as pl
+
+from dmrank.errors import ConfigError, DataError
+from dmrank.files import atomic_path, table_format, write_table
+from dmrank.text.extractor import Summary
+
+_RUN: Final = "run.json"
+_POLARITY: Final = "polarity"
+_PART: Final = "part-{:012d}.parquet"
+_ROWS, _SUMMARY = "dmrank.reviews", "dmrank.summary"
+
+
+class Parts:
+    """The parts of one extraction.
+
+    Parameters
+    ----------
+    target : Path
+        The file that the parts become.
+    run : mapping of str to JSON value
+        What identifies the run. Parts of another run are refused.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the parts are: the name of the target with `.parts`.
+    reviews : int
+        How many reviews are done.
+    summary : Summary
+        What was found in them.
+    """
+
+    def __init__(self, target: Path, run: Mapping[str, Any]) -> None:
+        self.target = target
+        self.folder = target.with_name(target.name + ".parts")
+        self.reviews, self.summary = 0, Summary()
+        self._files: list[Path] = []
+        self._identify(json.loads(json.dumps(run)))
+        for path in sorted(self.folder.glob("part-*.parquet")):
+            metadata = pl.read_parquet_metadata(path)
+            self._take(path, int(metadata[_ROWS]), Summary(**json.loads(metadata[_SUMMARY])))
+
+    @property
+    def polarity_file(self) -> Path:
+        """Where the polarity that the parts were extracted with is kept."""
+        return self.folder / _POLARITY
+
+    def _identify(self, run: Mapping[str, Any]) -> None:
+        file = self.folder / _RUN
+        if not file.exists():
+            # Whatever is here was left before its run was known.
+            shutil.rmtree(self.folder, ignore_errors=True)
+            with atomic_path(file) as temporary:
+                temporary.write_text(json.dumps(run, indent=1), encoding="utf-8")
+            return
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        for name, value in run.items():
+            if stored.get(name) != value:
+                raise ConfigError(
+                    f"{self.folder} has parts of another run (its {name} is "
+                    f"{stored.get(name)!r}, not {value!r}): delete the folder, or choose another "
+                    "--out"
+                )
+
+    def _take(self, path: Path, reviews: int, summary: Summary) -> None:
+        self._files.append(path)
+        self.reviews += reviews
+        self.summary.add(summary)
+
+    def add(self, frame: pl.DataFrame, summary: Summary) -> None:
+        """Keep the ratings of the reviews that follow those that are done."""
+        path = self.folder / _PART.format(self.reviews)
+        counts = {_ROWS: str(summary.reviews), _SUMMARY: json.dumps(summary.to_dict())}
+        write_table(frame, path, metadata=counts)
+        self._take(path, summary.reviews, summary)
+
+    def finish(self, metadata: Mapping[str, str]) -> Path:
+        """Write the parts into the target, whole or not at all, and remove them."""
+        filled = [path for path in self._files if _height(path)]
+        if not filled:
+            self.remove()
+            raise DataError(
+                f"nothing to extract in any of {self.summary.reviews:,} reviews; is this the "
+                "column with the text, and the right lexicon?"
+            )
+        ending, gzipped = table_format(self.target)
+        compression: Literal["gzip", "uncompressed"] = "gzip" if gzipped else "uncompressed"
+        rows = pl.scan_parquet(filled, glob=False)
+        with atomic_path(self.target) as temporary:
+            if ending == ".parquet":
+                rows.sink_parquet(temporary, metadata=dict(metadata))
+            elif ending == ".jsonl":
+                rows.sink_ndjson(temporary, compression=compression, check_extension=False)
+            else:
+                separator = "\t" if ending == ".tsv" else ","
+                rows.sink_csv(
+                    temporary, separator=separator, compression=compression, check_extension=False
+                )
+        self.remove()
+        return self.target
+
+    def remove(self) -> None:
+        """Delete the parts."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _height(path: Path) -> int:
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())

@@ -1,0 +1,137 @@
+"""How good or bad every word is, about anything and about each aspect."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.containers import read_container, write_container
+from dmrank.text.lexicon import Lexicon
+from dmrank.text.roles import FUNCTION, Roles, assign_roles
+
+_FORMAT: Final = 1
+#: Under negation an opinion counts so much: "not good" is less bad than "good" is good.
+_NEGATED: Final = -0.6
+#: Stars that one unit of polarity moves the predicted overall rating by, before any learning.
+STARS_PER_UNIT: Final = 1.65
+#: Middle of the scale from 1 to 5 stars, which is used inside.
+_MIDDLE: Final = 3.0
+#: A word that is no opinion is this much evidence about an aspect; an opinion is 1.
+_PLAIN_EVIDENCE: Final = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Polarity:
+    """The polarity of words, from a lexicon and, if learned, from reviews with overall ratings.
+
+    Made by :func:`lexicon_polarity` or :func:`dmrank.text.learn_polarity`. Weights have one row per
+    word and, after it, one for the same word under negation.
+
+    Attributes
+    ----------
+    lexicon : Lexicon
+        The aspects.
+    words : tuple of str
+        Words that were added to those of the lexicon.
+    roles : Roles
+        What each word does.
+    tone : float32 array, 2 × words
+        Stars by which a word moves the predicted overall rating.
+    weights : float32 array, 2 × words × K
+        Polarity of a word about each aspect.
+    evidence : float32 array, 2 × words × K
+        How much a word counts as evidence about each aspect.
+    mean_stars : float
+        The overall rating of a review that says nothing.
+    mean_weight : float
+        Weight of a typical word, by evidence.
+    reviews : int
+        How many reviews it was learned from.
+    """
+
+    lexicon: Lexicon
+    words: tuple[str, ...]
+    roles: Roles
+    tone: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    evidence: NDArray[np.float32]
+    mean_stars: float = _MIDDLE
+    mean_weight: float = 0.0
+    reviews: int = 0
+
+    def __repr__(self) -> str:
+        origin = f"learned from {self.reviews:,} reviews" if self.reviews else "of the lexicon"
+        return f"Polarity({self.lexicon.name}, {len(self.roles.vocabulary):,} words, {origin})"
+
+    def of(self, aspect: str, word: str) -> float:
+        """Return the polarity of a word about an aspect, 0 for words that are not known."""
+        code = self.roles.vocabulary.code(word)
+        k = self.roles.aspects.index(aspect)
+        return float(self.weights[2 * code, k]) if code >= 0 else 0.0
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything into one file, whole or not at all."""
+        metadata: dict[str, Any] = {
+            "kind": "polarity",
+            "lexicon": self.lexicon.content(),
+            "name": self.lexicon.name,
+            "words": list(self.words),
+            "mean_stars": self.mean_stars,
+            "mean_weight": self.mean_weight,
+            "reviews": self.reviews,
+        }
+        arrays = {"tone": self.tone, "weights": self.weights, "evidence": self.evidence}
+        return write_container(path, arrays, metadata, format_=_FORMAT)
+
+
+def load_polarity(path: str | os.PathLike[str]) -> Polarity:
+    """Read what :meth:`Polarity.save` wrote."""
+    from dmrank.errors import ModelFileError
+
+    arrays, metadata = read_container(path, format_=_FORMAT)
+    if metadata.get("kind") != "polarity":
+        raise ModelFileError(f"{path} is a file of dmrank, but not a learned polarity")
+    lexicon = Lexicon.from_content(metadata["lexicon"], metadata["name"])
+    words = tuple(metadata["words"])
+    roles = assign_roles(lexicon, words)
+    if len(arrays["tone"]) != 2 * len(roles.vocabulary):
+        raise ModelFileError(
+            f"{path} was learned with another version of dmrank's English: learn it again"
+        )
+    tone, weights, evidence = (np.array(arrays[n]) for n in ("tone", "weights", "evidence"))
+    return Polarity(
+        lexicon, words, roles, tone, weights, evidence,
+        metadata["mean_stars"], metadata["mean_weight"], metadata["reviews"],
+    )  # fmt: skip
+
+
+def lexicon_polarity(lexicon: Lexicon, words: tuple[str, ...] = ()) -> Polarity:
+    """Return the polarity that the lexicon and VADER give, without learning.
+
+    Examples
+    --------
+    >>> from dmrank.text.lexicon_files import load_lexicon
+    >>> polarity = lexicon_polarity(load_lexicon("hotels"))
+    >>> round(polarity.of("rooms", "small"), 1), round(polarity.of("rooms", "lovely"), 2)
+    (-0.4, 0.65)
+    """
+    roles = assign_roles(lexicon, words)
+    weights = negated_too(roles.polarity)
+    evidence = np.where(weights != 0, 1.0, _PLAIN_EVIDENCE).astype(np.float32)
+    plain = (roles.bits & FUNCTION) > 0
+    evidence[np.repeat(plain, 2)] = 0.0
+    return Polarity(
+        lexicon, words, roles, STARS_PER_UNIT * negated_too(roles.general), weights, evidence
+    )
+
+
+def negated_too(polarity: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Put after each row the same row under negation."""
+    both = np.repeat(polarity, 2, axis=0)
+    both[1::2] *= np.float32(_NEGATED)
+    return both

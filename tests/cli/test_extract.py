@@ -1,0 +1,174 @@
+"""From text to ratings on the command line."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import dmrank
+from dmrank.cli import extract as command
+from dmrank.text.reviews import ReviewColumns
+from tests.cli.running import run
+from tests.text.corpus import make_reviews
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("reviews") / "reviews.csv"
+    make_reviews(600).write_csv(path)
+    return path
+
+
+def test_extract_writes_ratings_that_other_commands_read(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "ratings.parquet"
+    result = run("extract", file, "--overall", "stars", "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert "learned the polarity of words from 600 reviews" in result.stderr
+    assert "600 reviews, 0 with nothing to extract" in result.stderr
+    ratings = dmrank.read_ratings(out, verbose=False)
+    assert ratings == dmrank.extract_aspects(file, overall="stars", verbose=False)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_extract_shows_reviews_and_writes_a_page(file: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    result = run("extract", file, "--overall", "stars", "--show", 3, "--html", page)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("(given)") == 3
+    assert "[rooms" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert page.read_text(encoding="utf-8").count("<article>") == 3
+
+
+def test_a_learned_polarity_is_kept_and_used_again(file: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "polarity"
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    run("extract", file, "--overall", "stars", "--save-polarity", kept, "--out", first)
+    result = run("extract", file, "--overall", "stars", "--polarity", kept, "--out", second)
+    assert result.returncode == 0, result.stderr
+    assert "learned" not in result.stderr
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "nothing to do: give --out"),
+        (["--out", "r.xlsx"], "cannot tell the format"),
+        (["--out", "r.csv", "--aspects", "hotel"], "did you mean 'hotels'"),
+        (["--out", "r.csv", "--text", "txt"], "did you mean 'text'"),
+        (["--out", "r.csv", "--overall", "star"], "did you mean 'stars'"),
+        (["--out", "r.csv", "--scale", "rooms=1:5"], "write --scale LOW:HIGH"),
+        (["--out", "r.csv", "--overall", "stars", "--scale", "1:3"], "outside the scale 1 to 3"),
+        (["--out", "r.csv", "--polarity", "nowhere"], "nowhere does not exist"),
+    ],
+)
+def test_mistakes_are_one_line(file: Path, tmp_path: Path, arguments: list, said: str) -> None:
+    result = run("extract", file, *arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def _options(**changed: object) -> command.ExtractOptions:
+    defaults = {
+        "aspects": "hotels", "polarity": None, "save_polarity": None, "mapping": "shrunk",
+        "use_overall": True, "fill": False, "scale": None, "learn_from": 200, "threads": 1,
+    }  # fmt: skip
+    return command.ExtractOptions(**{**defaults, **changed})
+
+
+def _extract(file: Path, out: Path, **changed: object) -> None:
+    command.run(file, ReviewColumns(overall="stars"), _options(**changed), out, 0, None)
+
+
+@pytest.fixture
+def interrupted(file: Path, tmp_path: Path, monkeypatch) -> Path:
+    """A run that was stopped after two parts."""
+    monkeypatch.setattr("dmrank.text.reviews.BLOCK", 50)
+    monkeypatch.setattr(command, "_PART", 100)
+    write = command.Parts.add
+
+    def stop_after_two(parts: command.Parts, *given: object) -> None:
+        if parts.reviews >= 200:
+            raise KeyboardInterrupt
+        write(parts, *given)
+
+    with monkeypatch.context() as context:
+        context.setattr(command.Parts, "add", stop_after_two)
+        with pytest.raises(KeyboardInterrupt):
+            _extract(file, tmp_path / "r.csv")
+    assert not (tmp_path / "r.csv").exists()
+    return tmp_path / "r.csv"
+
+
+def test_a_stopped_run_goes_on_and_ends_with_the_same_file(
+    interrupted: Path, file: Path, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    def learn_again(*_: object) -> None:
+        raise AssertionError("the polarity of the first parts must be used")
+
+    with monkeypatch.context() as context:
+        context.setattr(command, "obtain_polarity", learn_again)
+        _extract(file, interrupted)
+    assert "going on after 200 reviews" in capsys.readouterr().err
+    _extract(file, tmp_path / "whole.csv")
+    assert interrupted.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+@pytest.mark.parametrize("changed", [{"mapping": "efm"}, {"aspects": "beer"}, {"fill": True}])
+def test_a_stopped_run_is_not_mixed_with_other_settings(
+    interrupted: Path, file: Path, changed: dict
+) -> None:
+    with pytest.raises(dmrank.ConfigError, match="has parts of another run"):
+        _extract(file, interrupted, **changed)
+
+
+def test_a_stopped_run_is_not_mixed_with_another_input(interrupted: Path, file: Path) -> None:
+    make_reviews(601).write_csv(file)
+    try:
+        with pytest.raises(dmrank.ConfigError, match="its input is"):
+            _extract(file, interrupted)
+    finally:
+        make_reviews(600).write_csv(file)
+
+
+def test_a_killed_process_continues(tmp_path: Path) -> None:
+    reviews, out, whole = (tmp_path / n for n in ("reviews.parquet", "r.parquet", "whole.parquet"))
+    pl.concat([make_reviews(10_000)] * 12).write_parquet(reviews)
+    arguments = ["extract", str(reviews), "--learn-from", "0", "--threads", "1", "--out"]
+    main = "from dmrank.cli import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", main, *arguments, str(out)])
+    while not list(tmp_path.glob("r.parquet.parts/part-*")) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not out.exists()
+    result = run(*arguments, out)
+    assert result.returncode == 0, result.stderr
+    assert "going on after" in result.stderr
+    assert run(*arguments, whole).returncode == 0
+    assert pl.read_parquet(out).equals(pl.read_parquet(whole))
+
+
+def test_aspects_are_discovered_and_used(file: Path, tmp_path: Path) -> None:
+    lexicon = tmp_path / "mine.toml"
+    result = run("aspects", "discover", file, "--min-count", 50, "--out", lexicon)
+    assert result.returncode == 0, result.stderr
+    assert "This is a draft" in lexicon.read_text(encoding="utf-8")
+    assert "breakfast" in result.stdout
+    shown = run("aspects", "show", lexicon)
+    assert "breakfast" in shown.stdout
+    extracted = run("extract", file, "--aspects", lexicon, "--out", tmp_path / "r.csv")
+    assert extracted.returncode == 0, extracted.stderr
+
+
+def test_lexicons_are_shown() -> None:
+    assert "cleanliness" in run("aspects", "show", "hotels").stdout
+    assert "did you mean 'hotels'" in run("aspects", "show", "hotel").stderr
+    wrong = run("aspects", "discover", "x.csv", "--out", "lexicon.txt")
+    assert "name a file that ends in .toml" in wrong.stderr

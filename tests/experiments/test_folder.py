@@ -1,0 +1,69 @@
+"""The folder of a run keeps finished work, and never that of other settings."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dmrank import ConfigError
+from dmrank.experiments.folder import RunFolder
+
+SETTINGS = {"data": "hotels", "budget": {"name": "quick"}}
+
+
+def test_what_is_finished_is_not_done_again(tmp_path: Path) -> None:
+    made = []
+
+    def make() -> pl.DataFrame:
+        made.append(1)
+        return pl.DataFrame({"model": ["DMR"], "value": [float("nan")]})
+
+    for _ in range(2):
+        table = RunFolder(tmp_path / "run", SETTINGS).keep_table("tables/one", make)
+        assert table["model"].to_list() == ["DMR"]
+    assert made == [1]
+
+
+def test_work_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run", SETTINGS)
+    with pytest.raises(KeyboardInterrupt):
+        folder.keep_values("values/one", _interrupted)
+    assert folder.keep_values("values/one", lambda: {"a": 1}) == {"a": 1}
+
+
+def _interrupted() -> dict[str, int]:
+    raise KeyboardInterrupt
+
+
+def test_a_run_with_other_settings_is_refused_by_name(tmp_path: Path) -> None:
+    RunFolder(tmp_path / "run", SETTINGS)
+    with pytest.raises(ConfigError, match="a run with data 'hotels', not 'beers'"):
+        RunFolder(tmp_path / "run", {**SETTINGS, "data": "beers"})
+    with pytest.raises(ConfigError, match="seeds None, not 3"):
+        RunFolder(tmp_path / "run", {**SETTINGS, "seeds": 3})
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(ConfigError, match="is not empty and holds no run"):
+        RunFolder(tmp_path, SETTINGS)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("")
+    with pytest.raises(ConfigError, match="is a file"):
+        RunFolder(tmp_path / "run", SETTINGS)
+
+
+def test_broken_settings_are_no_reason_for_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text("{")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        RunFolder(tmp_path, SETTINGS)
+
+
+def test_run_time_is_the_sum_of_all_parts(tmp_path: Path) -> None:
+    assert RunFolder(tmp_path / "run", SETTINGS).seconds() == 0
+    for seconds in (1.5, 2.0):
+        RunFolder(tmp_path / "run", SETTINGS).add_seconds("a step", seconds)
+    assert RunFolder(tmp_path / "run", SETTINGS).seconds() == 3.5

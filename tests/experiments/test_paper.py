@@ -1,0 +1,195 @@
+"""The whole run, on data small enough for a test."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dmrank import ConfigError, DataError, Ratings, make_ratings
+from dmrank.experiments import run_paper
+from dmrank.experiments.budgets import BUDGETS, Budget
+from dmrank.experiments.contenders import CONTENDERS, find_contenders
+from dmrank.experiments.study import Study, StudySettings
+
+#: So few iterations that every model takes a moment.
+TINY = Budget(
+    trials=2, tuning_rows=1_000, tuning_patience=1, iterations=0.001, margins=(0.0, 1.0), seeds=1
+)
+MODELS = ["DMR", "DMR-I", "EFM", "ItemMean", "EASE"]
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BUDGETS, "tiny", TINY)
+
+
+@pytest.fixture(scope="module")
+def ratings() -> Ratings:
+    return make_ratings(100, 40, 2_000, aspects=["overall", "value", "service"], seed=1).ratings
+
+
+@pytest.fixture(scope="module")
+def finished(ratings: Ratings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("paper") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BUDGETS, "tiny", TINY)
+        run_paper(ratings, folder, models=MODELS, budget="tiny", seeds=2, threads=1)
+    return folder
+
+
+def test_every_table_and_figure_is_written(finished: Path) -> None:
+    tables = {path.stem for path in (finished / "tables").glob("*.csv")}
+    assert {f"table-{n}" for n in (1, 2, 3, 4)} <= tables
+    figures = {path.name for path in (finished / "figures").iterdir()}
+    for n in ("1", "2", "3", "4", "5a", "5b"):
+        assert {f"figure-{n}.png", f"figure-{n}.svg"} <= figures
+
+
+def test_the_report_is_one_file_with_all_pictures_in_it(finished: Path) -> None:
+    page = (finished / "report.html").read_text(encoding="utf-8")
+    sources = re.findall(r'src="([^"]{0,22})', page)
+    assert len(sources) == len(list((finished / "figures").glob("*.png")))
+    assert all(source.startswith("data:image/png;base64") for source in sources)
+    for said in ("About this run", "seed", "numpy", "minutes"):
+        assert said in page
+
+
+def test_links_of_the_report_lead_to_files(finished: Path) -> None:
+    page = (finished / "report.html").read_text(encoding="utf-8")
+    linked = re.findall(r'href="([^"#]+)"', page)
+    assert len(linked) > 20
+    assert all((finished / name).is_file() for name in linked)
+
+
+def test_table_2_has_a_row_per_model_and_says_who_is_best(finished: Path) -> None:
+    table = pl.read_csv(finished / "tables" / "table-2.csv")
+    assert table["model"].to_list() == ["EFM", "DMR-I", "DMR", "ItemMean", "EASE"]
+    assert table.drop("model").to_numpy().min() >= 0
+    shown = (finished / "tables" / "table-2.md").read_text(encoding="utf-8")
+    assert "improvement, models of the paper" in shown
+    assert shown.count("**") >= 2 * 6
+
+
+def test_values_are_means_over_the_seeds(finished: Path) -> None:
+    column = "overall ndcg@10"
+    each = [
+        pl.read_parquet(finished / "work" / "rankings" / f"DMR-{seed}-full.parquet")[column]
+        for seed in (0, 1)
+    ]
+    assert not each[0].equals(each[1])
+    table = pl.read_csv(finished / "tables" / "table-2.csv").filter(pl.col("model") == "DMR")
+    expected = np.nanmean((each[0] + each[1]).to_numpy() / 2)
+    assert table["NDCG@10 overall"][0] == pytest.approx(expected)
+
+
+def test_deterministic_models_are_trained_once(finished: Path) -> None:
+    names = {path.name for path in (finished / "work" / "models").iterdir()}
+    assert "EASE-0.dmrank" in names
+    assert "EASE-1.dmrank" not in names
+
+
+def test_a_finished_run_is_only_read_again(finished: Path, ratings: Ratings) -> None:
+    work = {path: path.stat().st_mtime_ns for path in (finished / "work").rglob("*")}
+    before = (finished / "report.html").read_bytes()
+    run_paper(ratings, finished, models=MODELS, budget="tiny", seeds=2, threads=1)
+    assert {path: path.stat().st_mtime_ns for path in (finished / "work").rglob("*")} == work
+    assert (finished / "report.html").read_bytes() == before
+
+
+def test_a_run_that_was_cut_off_ends_with_the_same_tables(
+    ratings: Ratings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = ["EFM", "ItemMean"]
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    run_paper(ratings, whole, models=models, budget="tiny", threads=1)
+    fit = Study.fitted
+
+    def killed(study: Study, key: str, *arguments: object, **options: object) -> object:
+        if key.startswith("ItemMean"):
+            raise KeyboardInterrupt
+        return fit(study, key, *arguments, **options)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Study, "fitted", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run_paper(ratings, cut, models=models, budget="tiny", threads=1)
+    assert (cut / "work" / "models" / "EFM-0.dmrank").exists()
+    run_paper(ratings, cut, models=models, budget="tiny", threads=1)
+    for path in (whole / "tables").glob("table-*.csv"):
+        assert path.read_bytes() == (cut / "tables" / path.name).read_bytes(), path.name
+
+
+def test_results_of_other_settings_are_never_mixed(finished: Path, ratings: Ratings) -> None:
+    with pytest.raises(ConfigError, match="holds a run with seeds 2, not 1"):
+        run_paper(ratings, finished, models=MODELS, budget="tiny", seeds=1)
+    with pytest.raises(ConfigError, match="holds a run with models"):
+        run_paper(ratings, finished, models=["DMR"], budget="tiny", seeds=2)
+    other = make_ratings(100, 40, 2_000, aspects=["overall", "value", "service"], seed=2).ratings
+    with pytest.raises(ConfigError, match="holds a run with ratings"):
+        run_paper(other, finished, models=MODELS, budget="tiny", seeds=2)
+
+
+def test_tuned_settings_are_written_beside_the_result(finished: Path) -> None:
+    table = pl.read_csv(finished / "tables" / "settings.csv")
+    dmr = table.filter(pl.col("model") == "DMR").row(0, named=True)
+    assert "learning_rate" in dmr["settings"]
+    assert dmr["validation"] > 0
+    tuned = json.loads((finished / "work" / "tuning" / "DMR.json").read_text())
+    assert len(tuned["trials"]) == TINY.trials
+
+
+def test_models_are_tuned_on_a_share_of_the_users(ratings: Ratings, tmp_path: Path) -> None:
+    settings = StudySettings(find_contenders(["ItemMean"]), "tiny", TINY, 1, k_core=1)
+    study = Study(ratings, "some", tmp_path / "run", settings)
+    tuned_on, whole = study.tuning_split, study.split
+    assert 0 < len(tuned_on.train) <= TINY.tuning_rows  # type: ignore[operator]
+    sizes, all_sizes = (np.diff(split.train.user_pointer) for split in (tuned_on, whole))
+    assert set(sizes - all_sizes) > {0}
+    assert all(size in (0, of_all) for size, of_all in zip(sizes, all_sizes, strict=True))
+
+
+def test_a_single_aspect_is_enough(tmp_path: Path) -> None:
+    ratings = make_ratings(60, 30, 1_000, aspects=["overall"], seed=1).ratings
+    run_paper(ratings, tmp_path / "run", models=["ItemMean", "EASE"], budget="tiny")
+    assert not (tmp_path / "run" / "tables" / "table-4.csv").exists()
+    assert (tmp_path / "run" / "tables" / "table-3.csv").exists()
+
+
+def test_one_model_has_nobody_to_be_compared_with(ratings: Ratings, tmp_path: Path) -> None:
+    page = run_paper(ratings, tmp_path / "run", models=["Popularity"], budget="tiny")
+    assert page.exists()
+
+
+def test_contenders_are_found_however_they_are_written() -> None:
+    assert [found.name for found in find_contenders(["mbpr", "DMR-i", "ials"])] == [
+        "M-BPR",
+        "DMR-I",
+        "iALS",
+    ]
+    assert len(find_contenders(None)) == len(CONTENDERS)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"models": []}, "no model to run"),
+        ({"models": ["DMRX"]}, "no model 'DMRX'; did you mean"),
+        ({"budget": "huge"}, "no budget 'huge'"),
+        ({"seeds": 0}, "at least once"),
+    ],
+)
+def test_impossible_runs_are_refused_before_anything_is_written(
+    ratings: Ratings, tmp_path: Path, options: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        run_paper(ratings, tmp_path / "run", **options)  # type: ignore[arg-type]
+    assert not (tmp_path / "run").exists()
+
+
+def test_too_few_ratings_are_refused(ratings: Ratings, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="choose a smaller k"):
+        run_paper(ratings, tmp_path / "run", k_core=500)
+    assert not (tmp_path / "run").exists()
