@@ -16,7 +16,13 @@ from dmrank.experiments.study import Study, StudySettings
 
 #: So few iterations that every model takes a moment.
 TINY = Budget(
-    trials=2, tuning_rows=1_000, tuning_patience=1, iterations=0.001, margins=(0.0, 1.0), seeds=1
+    trials=2,
+    tuning_rows=1_000,
+    finalists=2,
+    tuning_patience=1,
+    iterations=0.001,
+    margins=(0.0, 1.0),
+    seeds=1,
 )
 MODELS = ["DMR", "DMR-I", "EFM", "ItemMean", "EASE"]
 
@@ -87,8 +93,18 @@ def test_values_are_means_over_the_seeds(finished: Path) -> None:
 
 def test_deterministic_models_are_trained_once(finished: Path) -> None:
     names = {path.name for path in (finished / "work" / "models").iterdir()}
-    assert "EASE-0.dmrank" in names
-    assert "EASE-1.dmrank" not in names
+    assert "ItemMean-0.dmrank" in names
+    assert not names & {"ItemMean-1.dmrank", "EASE-1.dmrank"}
+
+
+def test_the_best_settings_of_some_users_compete_on_all(finished: Path) -> None:
+    trials = json.loads((finished / "work" / "tuning" / "EASE.json").read_text())["trials"]
+    chosen = json.loads((finished / "work" / "chosen" / "EASE.json").read_text())
+    tried = [trial["regularization"] for trial in trials]
+    assert chosen["parameters"]["regularization"] in tried
+    names = {path.stem for path in (finished / "work" / "models").iterdir()}
+    assert {"EASE-finalist-0", "EASE-finalist-1"} <= names
+    assert chosen["key"] in names
 
 
 def test_a_finished_run_is_only_read_again(finished: Path, ratings: Ratings) -> None:
@@ -116,7 +132,7 @@ def test_a_run_that_was_cut_off_ends_with_the_same_tables(
         patch.setattr(Study, "fitted", killed)
         with pytest.raises(KeyboardInterrupt):
             run_paper(ratings, cut, models=models, budget="tiny", threads=1)
-    assert (cut / "work" / "models" / "EFM-0.dmrank").exists()
+    assert (cut / "work" / "chosen" / "EFM.json").exists()
     run_paper(ratings, cut, models=models, budget="tiny", threads=1)
     for path in (whole / "tables").glob("table-*.csv"):
         assert path.read_bytes() == (cut / "tables" / path.name).read_bytes(), path.name

@@ -16,8 +16,12 @@ class Budget:
     trials : int
         Settings that are tried for each model.
     tuning_rows : int or None
-        The most training rows to tune on; more are cut to those of randomly drawn users. The final
+        The most training rows to tune on; more are cut to those of randomly drawn users. Final
         models always see everything.
+    finalists : int
+        Where models were tuned on some users only, so many of the best settings of each are
+        fitted on everything, and the best on validation is taken: what suits few users may not
+        suit many.
     tuning_patience : int
         Looks without improvement after which a trial stops.
     iterations : float
@@ -30,6 +34,7 @@ class Budget:
 
     trials: int
     tuning_rows: int | None
+    finalists: int
     tuning_patience: int
     iterations: float
     margins: tuple[float, ...]
@@ -40,6 +45,7 @@ BUDGETS = {
     "quick": Budget(
         trials=3,
         tuning_rows=30_000,
+        finalists=1,
         tuning_patience=2,
         iterations=0.15,
         margins=(0.0, 0.2, 1.0, 2.0),
@@ -48,6 +54,7 @@ BUDGETS = {
     "standard": Budget(
         trials=10,
         tuning_rows=50_000,
+        finalists=3,
         tuning_patience=4,
         iterations=1.0,
         margins=(0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
@@ -56,6 +63,7 @@ BUDGETS = {
     "full": Budget(
         trials=30,
         tuning_rows=None,
+        finalists=1,
         tuning_patience=10,
         iterations=1.0,
         margins=(0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.3, 1.6, 2.0),

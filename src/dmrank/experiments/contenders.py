@@ -83,7 +83,12 @@ CONTENDERS = {
             "DMR-R",
             DMR,
             "variant",
-            {"rated_share": 1.0, "item_offsets": True, "iterations": 4_000},
+            {
+                "rated_share": 1.0,
+                "item_offsets": True,
+                "regularization": 0.1,
+                "iterations": 1_500,
+            },
             validated=False,
         ),
         Contender("Popularity", Popularity, "reference"),

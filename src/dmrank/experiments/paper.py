@@ -123,6 +123,7 @@ def _steps(study: Study) -> Iterator[Step]:
     for contender in contenders:
         if contender.is_tuned:
             yield Step(f"tuning {contender.name}", weight, _later(study.tuned, contender.name))
+            yield Step(f"choosing {contender.name}", 1, _later(study.chosen, contender.name))
     for contender in contenders:
         for seed in study.seeds_of(contender):
             yield Step(f"fitting {contender.name}", 1, _later(study.model, contender.name, seed))

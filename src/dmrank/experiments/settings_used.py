@@ -20,28 +20,34 @@ def settings_used(study: Study) -> list[Exhibit]:
             "settings",
             "Settings of the models",
             f"Chosen by {TUNING_METRIC} on validation ratings among {study.settings.budget.trials} "
-            f"settings each, tuned on {len(study.tuning_split.train):,} training rows, fitted on "
-            f"{len(study.split.train):,}. Everything else is the model's default. DMR-paper has "
-            "the settings of the paper; DMR-R learns from pairs of rated items alone and is not "
-            "tuned.",
+            f"settings each, tuned on {len(study.tuning_split.train):,} training rows"
+            f"{_finals(study)}, fitted on {len(study.split.train):,}. Everything else is the "
+            "model's default. DMR-paper has the settings of the paper; DMR-R learns from pairs of "
+            "rated items alone and is not tuned.",
             data,
             as_text(data).with_columns(seconds),
         )
     ]
 
 
+def _finals(study: Study) -> str:
+    if study.tuning_split is study.split:
+        return ""
+    return f" and, the best {study.settings.budget.finalists} of them, on all"
+
+
 def _row(study: Study, contender: Contender) -> dict[str, object]:
-    found = study.tuned(contender.name) if contender.is_tuned else None
+    chosen = study.chosen(contender.name) if contender.is_tuned else None
     return {
         "model": contender.name,
-        "settings": _chosen(contender.given if found is None else found["parameters"]),
-        "validation": found["value"] if found else None,
-        "tuning, s": round(found["seconds"]) if found else None,
-        "fit, s": study.fit_seconds(f"{contender.name}-{SEED}"),
+        "settings": _text(contender.given if chosen is None else chosen["parameters"]),
+        "validation": chosen["value"] if chosen else None,
+        "tuning, s": round(study.tuned(contender.name)["seconds"]) if chosen else None,
+        "fit, s": study.fit_seconds(study.key(contender, SEED)),
     }
 
 
-def _chosen(parameters: Mapping[str, object]) -> str:
+def _text(parameters: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {_short(value)}" for name, value in parameters.items())
 
 

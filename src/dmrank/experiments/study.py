@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,10 @@ import dmrank
 from dmrank.experiments.budgets import Budget
 from dmrank.experiments.contenders import CONTENDERS, Contender
 from dmrank.experiments.folder import RunFolder
+from dmrank.metrics import parse_metric
 from dmrank.models import Model, load
+from dmrank.models.config import Config
+from dmrank.models.validation import Validator
 from dmrank.ratings import Ratings, Split
 from dmrank.tuning import search_space, tune
 
@@ -146,16 +150,52 @@ class Study:
         given = self._given(contender)
         if not contender.is_tuned:
             return given
-        return {**self.tuned(contender.name)["parameters"], **given}
+        return {**self.chosen(contender.name)["parameters"], **given}
+
+    def chosen(self, name: str) -> dict[str, Any]:
+        """Return the setting that a tuned contender takes part with, and its validation value."""
+        return self.folder.keep_values(f"chosen/{name}", lambda: self._choose(CONTENDERS[name]))
+
+    def _choose(self, contender: Contender) -> dict[str, Any]:
+        """Take the best trial or, if trials saw some users only, the best of several on all."""
+        tuned = self.tuned(contender.name)
+        if self.tuning_split is self.split:
+            return {"parameters": tuned["parameters"], "value": tuned["value"], "key": None}
+        trials = [trial for trial in tuned["trials"] if trial["state"] == "complete"]
+        best = sorted(trials, key=lambda trial: -trial["value"])[: self.settings.budget.finalists]
+        finalists = [self._finalist(contender, n, trial) for n, trial in enumerate(best)]
+        return max(finalists, key=lambda finalist: float(finalist["value"]))
+
+    def _finalist(
+        self, contender: Contender, number: int, trial: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Fit a setting on everything."""
+        names = self.tuned(contender.name)["parameters"]
+        parameters = {name: trial[name] for name in names}
+        key = f"{contender.name}-finalist-{number}"
+        model = self.fitted(key, contender.kind(**{**parameters, **self._given(contender)}))
+        value = self._validator(model._scorer(model._weights(None)), self.settings.threads)
+        return {"parameters": parameters, "value": value, "key": key}
+
+    @cached_property
+    def _validator(self) -> Validator:
+        train, validation = self.split.train, self.split.validation
+        users = Config.model_fields["validation_users"].default
+        return Validator(train, validation, parse_metric(TUNING_METRIC), users, SEED)
 
     def model(self, name: str, seed: int = SEED) -> Model:
         """Return a contender, fitted on the training part."""
         contender = CONTENDERS[name]
         return self.fitted(
-            f"{name}-{seed}",
+            self.key(contender, seed),
             contender.kind(**{**self.parameters(contender), "seed": seed}),
             validated=contender.validated,
         )
+
+    def key(self, contender: Contender, seed: int) -> str:
+        """Return the name under which a fitted contender is kept."""
+        of_finalist = self.chosen(contender.name)["key"] if contender.is_tuned else None
+        return of_finalist if of_finalist and seed == SEED else f"{contender.name}-{seed}"
 
     def fitted(
         self, key: str, unfitted: Model, *, validated: bool = True, on: Split | None = None

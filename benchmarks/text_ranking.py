@@ -1,0 +1,163 @@
+"""Is it worth extracting aspects from text? DMR trained on extracted ratings, and on overall alone.
+
+    python benchmarks/text_ranking.py [--seeds 5]
+
+Hotel reviews with text, overall and given aspect ratings, 3-core. Aspect ratings are extracted from
+the training reviews (polarity is learned from them, too); given aspect ratings are used for nothing
+but judging test reviews: NDCG@10 when ranking by an aspect, averaged over aspects, and the share of
+rated pairs in the right order. Trained on overall alone, a model ranks by overall whatever the
+aspect. DMR trained on the given ratings shows how far extraction could go. Means and 95 % intervals
+(Student's t) over seeds of split and model.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import stats
+
+import dmrank
+from dmrank.evaluation import rated_pairs
+from dmrank.metrics import NDCG, pair_accuracy
+from dmrank.models.held_out import HeldOut
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+ASPECTS = ("value", "rooms", "location", "cleanliness", "service")
+#: For top-N lists, and for the order of rated pairs (docs/experiments.md, DMR-R).
+SETTINGS = {
+    "lists": {"nonnegative": True, "learning_rate": 0.03, "iterations": 10_000},
+    "pairs": {
+        "rated_share": 1.0,
+        "item_offsets": True,
+        "regularization": 0.1,
+        "iterations": 1_500,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One split: given ratings, and training ratings of each kind with the same ids."""
+
+    split: dmrank.Split
+    kinds: dict[str, tuple[dmrank.Ratings, dmrank.Ratings]]
+
+    @classmethod
+    def of(cls, reviews: pl.DataFrame, seed: int) -> Problem:
+        """Split the given ratings, and extract those of training and validation reviews."""
+        given = dmrank.read_ratings(
+            reviews.drop("text", "title"), aspects=["overall", *ASPECTS], verbose=False
+        ).k_core(3)
+        split = given.split(seed=seed)
+        extracted = [_extracted(reviews, part) for part in (split.train, split.validation)]
+        return cls(
+            split,
+            {
+                "given": (split.train, split.validation),
+                "extracted": (extracted[0], extracted[1]),
+                "overall": (_overall(split.train), _overall(split.validation)),
+            },
+        )
+
+
+def _extracted(reviews: pl.DataFrame, part: dmrank.Ratings) -> dmrank.Ratings:
+    """Extract the aspects of the reviews behind some ratings; same ids and aspects."""
+    rows = part.to_polars().select("user", "item")
+    found = dmrank.extract_aspects(
+        reviews.join(rows, on=["user", "item"], how="semi"),
+        overall="overall",
+        aspects="hotels",
+        verbose=False,
+    )
+    columns = [found.aspects.index(name) for name in ("overall", *ASPECTS)]
+    return dmrank.Ratings.from_codes(
+        part.users,
+        part.items,
+        part.users.codes(found.users)[found.user_codes],
+        part.items.codes(found.items)[found.item_codes],
+        found.values[:, columns],
+        aspects=("overall", *ASPECTS),
+        scale=part.scale,
+    )
+
+
+def _overall(part: dmrank.Ratings) -> dmrank.Ratings:
+    return dmrank.Ratings.from_codes(
+        part.users,
+        part.items,
+        part.user_codes,
+        part.item_codes,
+        part.values[:, [0]],
+        aspects=("overall",),
+        scale=part.scale[[0]],
+    )
+
+
+def ndcg(problem: Problem, model: dmrank.Model) -> float:
+    """Return NDCG@10 averaged over the given aspects of test items."""
+    split = problem.split
+    held_out = HeldOut.of(split.train, split.test, also_seen=split.validation)
+    values = []
+    for name in ASPECTS:
+        by = name if name in model.catalogue.aspects else "overall"
+        question = held_out.question(name)
+        ranks = model._scorer(model._weights(by)).ranks(held_out.users, question, threads=None)
+        gains = np.nan_to_num(question.gains)
+        values.append(np.nanmean(NDCG(10)(ranks, gains, held_out.items.pointer)))
+    return float(np.mean(values))
+
+
+def right_orders(problem: Problem, model: dmrank.Model) -> float:
+    """Return the share of given orders of two test items that the model has, over the aspects."""
+    pairs = rated_pairs(problem.split)
+    scores = [model._raw_scores(pairs.users, items) for items in (pairs.first, pairs.second)]
+    predicted = (scores[0] - scores[1]).astype(np.float64)
+    if predicted.shape[1] == 1:
+        predicted = np.repeat(predicted, pairs.observed.shape[1], axis=1)
+    return pair_accuracy(pairs.observed[:, 1:], predicted[:, 1:], pairs.pointer).pooled
+
+
+JUDGES: dict[str, Callable[[Problem, dmrank.Model], float]] = {"lists": ndcg, "pairs": right_orders}
+TITLES = {"lists": "NDCG@10, average over aspects", "pairs": "rated pairs in the right order"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--reviews", type=Path, default=DATA / "tripadvisor-reviews.parquet")
+    arguments = parser.parse_args()
+    reviews = pl.read_parquet(arguments.reviews).unique(["user", "item"], maintain_order=True)
+    found: dict[tuple[str, str], list[float]] = {}
+    for seed in range(arguments.seeds):
+        problem = Problem.of(reviews, seed)
+        print(f"seed {seed}: {problem.split}", flush=True)
+        for task, judge in JUDGES.items():
+            for kind, (train, validation) in problem.kinds.items():
+                model = dmrank.DMR(**SETTINGS[task], seed=seed)
+                model.fit(train, validation=validation if task == "lists" else None)
+                found.setdefault((task, kind), []).append(judge(problem, model))
+            means = dmrank.ItemMean().fit(problem.split.train)
+            found.setdefault((task, "item means, given"), []).append(judge(problem, means))
+    for task, title in TITLES.items():
+        print(f"\n{title}")
+        for (which, kind), values in found.items():
+            if which == task:
+                print(f"  {kind:20} {_interval(np.array(values))}")
+        gain = np.array(found[task, "extracted"]) - np.array(found[task, "overall"])
+        print(f"  {'extracted − overall':20} {_interval(gain)}")
+
+
+def _interval(values: NDArray[np.float64]) -> str:
+    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    mean = values.mean()
+    return f"{mean:+.4f} [{mean - half:+.4f}, {mean + half:+.4f}]"
+
+
+if __name__ == "__main__":
+    main()
