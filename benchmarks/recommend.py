@@ -1,11 +1,11 @@
 """Top-10 lists with seen items left out, beside implicit on the same factors; and an index.
 
     python benchmarks/recommend.py                   # needs `pip install implicit` beside dmrank
-    python benchmarks/recommend.py --index           # a million items; needs dmrank[ann]
+    python benchmarks/recommend.py --index           # exact and approximate, a million items
 
-Every timing is the median of runs in turns. `--index` builds the graph for each kind of factors
-first, which takes minutes. Independent normal factors are one extreme, as no trained model has
-them; clusters of items with norms that differ are closer to what is learned.
+Every timing is the median of runs in turns. Independent normal factors are the hard case, without
+any structure to use, as no trained model has them; clusters of items with norms that differ are
+closer to what is learned.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dmrank.models.scores import ItemLists
 FACTORS = 10
 LENGTH = 10
 REPEATS = 3
-EXPANSIONS = (16, 24, 32, 48, 64)
+PROBED = (0.01, 0.02, 0.04, 0.08)
 _ROW = "{:<44}{:>16}{:>12}"
 
 
@@ -176,14 +176,14 @@ def measure_index(kind: str, items: int, threads: int) -> None:
     started = time.perf_counter()
     index = model.index()
     built = time.perf_counter() - started
-    print(f"\n{kind} factors, {items:,} items, {threads} threads: built in {built:.0f} s")
+    print(f"\n{kind} factors, {index}, {threads} threads: built in {built:.0f} s")
     asked = [data.users[int(code)] for code in rng.choice(users, size=1_000, replace=False)]
     exact = model.recommend(asked, LENGTH)["item"].to_numpy().reshape(-1, LENGTH)
     row = "{:>10}{:>10}{:>14}{:>14}{:>9}{:>14}{:>14}{:>9}"
     print(row.format("", "", "1,000 users,", "users/s", "", "one user,", "ms", ""))
-    print(row.format("expansion", "recall", "exact", "index", "ratio", "exact", "index", "ratio"))
-    for expansion in EXPANSIONS:
-        index.expansion = expansion
+    print(row.format("probes", "recall", "exact", "index", "ratio", "exact", "index", "ratio"))
+    for share in PROBED:
+        index.probes = round(share * index.clusters)
         found = index.recommend(asked, LENGTH)["item"].to_numpy().reshape(-1, LENGTH)
         recall = np.mean([np.isin(a, b).mean() for a, b in zip(exact, found, strict=True)])
         many = timed(
@@ -201,7 +201,7 @@ def measure_index(kind: str, items: int, threads: int) -> None:
         )
         print(
             row.format(
-                expansion,
+                index.probes,
                 f"{recall:.3f}",
                 *(f"{len(asked) / many[name]:,.0f}" for name in ("exact", "index")),
                 f"{many['exact'] / many['index']:.1f}×",

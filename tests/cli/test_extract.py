@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import dmrank
+from dmrank.cli import aspects
 from dmrank.cli import extract as command
 from dmrank.text.reviews import ReviewColumns
 from tests.cli.running import run
@@ -44,34 +45,14 @@ def test_extract_shows_reviews_and_writes_a_page(file: Path, tmp_path: Path) -> 
     assert page.read_text(encoding="utf-8").count("<article>") == 3
 
 
-def test_a_learned_polarity_is_kept_and_used_again(file: Path, tmp_path: Path) -> None:
+def test_a_learned_polarity_is_kept_and_used_again(file: Path, tmp_path: Path, capsys) -> None:
     kept = tmp_path / "polarity"
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
-    run("extract", file, "--overall", "stars", "--save-polarity", kept, "--out", first)
-    result = run("extract", file, "--overall", "stars", "--polarity", kept, "--out", second)
-    assert result.returncode == 0, result.stderr
-    assert "learned" not in result.stderr
+    _extract(file, first, save_polarity=kept)
+    assert "learned the polarity of words from 200 reviews" in capsys.readouterr().err
+    _extract(file, second, polarity=kept)
+    assert "learned" not in capsys.readouterr().err.replace(str(second), "")
     assert first.read_bytes() == second.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "nothing to do: give --out"),
-        (["--out", "r.xlsx"], "cannot tell the format"),
-        (["--out", "r.csv", "--aspects", "hotel"], "did you mean 'hotels'"),
-        (["--out", "r.csv", "--text", "txt"], "did you mean 'text'"),
-        (["--out", "r.csv", "--overall", "star"], "did you mean 'stars'"),
-        (["--out", "r.csv", "--scale", "rooms=1:5"], "write --scale LOW:HIGH"),
-        (["--out", "r.csv", "--overall", "stars", "--scale", "1:3"], "outside the scale 1 to 3"),
-        (["--out", "r.csv", "--polarity", "nowhere"], "nowhere does not exist"),
-    ],
-)
-def test_mistakes_are_one_line(file: Path, tmp_path: Path, arguments: list, said: str) -> None:
-    result = run("extract", file, *arguments, cwd=tmp_path)
-    assert result.returncode == 2
-    assert said in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
 
 
 def _options(**changed: object) -> command.ExtractOptions:
@@ -84,6 +65,36 @@ def _options(**changed: object) -> command.ExtractOptions:
 
 def _extract(file: Path, out: Path, **changed: object) -> None:
     command.run(file, ReviewColumns(overall="stars"), _options(**changed), out, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("out", "columns", "options", "said"),
+    [
+        (None, {}, {}, "nothing to do: give --out"),
+        ("r.xlsx", {}, {}, "cannot tell the format"),
+        ("r.csv", {}, {"aspects": "hotel"}, "did you mean 'hotels'"),
+        ("r.csv", {"text": "txt"}, {}, "did you mean 'text'"),
+        ("r.csv", {"overall": "star"}, {}, "did you mean 'stars'"),
+        ("r.csv", {}, {"scale": ["rooms=1:5"]}, "write --scale LOW:HIGH"),
+        ("r.csv", {"overall": "stars"}, {"scale": ["1:3"]}, "row 1: 5 is outside the scale 1 to 3"),
+        ("r.csv", {}, {"polarity": Path("nowhere")}, "nowhere does not exist"),
+    ],
+)
+def test_mistakes_are_one_line(
+    file: Path, tmp_path: Path, out: str | None, columns: dict, options: dict, said: str
+) -> None:
+    target = None if out is None else tmp_path / out
+    with pytest.raises(dmrank.DmrankError) as caught:
+        command.run(file, ReviewColumns(**columns), _options(**options), target, 0, None)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_a_mistake_ends_with_code_2(file: Path) -> None:
+    result = run("extract", file, "--show", 1, "--aspects", "hotel")
+    assert result.returncode == 2
+    assert result.stderr.startswith("dmrank: there is no lexicon 'hotel'")
 
 
 @pytest.fixture
@@ -139,19 +150,28 @@ def test_a_stopped_run_is_not_mixed_with_another_input(interrupted: Path, file: 
 
 def test_a_killed_process_continues(tmp_path: Path) -> None:
     reviews, out, whole = (tmp_path / n for n in ("reviews.parquet", "r.parquet", "whole.parquet"))
-    pl.concat([make_reviews(10_000)] * 12).write_parquet(reviews)
-    arguments = ["extract", str(reviews), "--learn-from", "0", "--threads", "1", "--out"]
+    pl.concat([make_reviews(5_000)] * 18).write_parquet(reviews)
+    arguments = [
+        "extract",
+        str(reviews),
+        "--overall",
+        "stars",
+        "--learn-from",
+        "200",
+        "--out",
+        str(out),
+    ]
     main = "from dmrank.cli import main; main()"
-    process = subprocess.Popen([sys.executable, "-c", main, *arguments, str(out)])
+    process = subprocess.Popen([sys.executable, "-c", main, *arguments], stderr=subprocess.PIPE)
     while not list(tmp_path.glob("r.parquet.parts/part-*")) and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.communicate()
     assert not out.exists()
-    result = run(*arguments, out)
+    result = run(*arguments)
     assert result.returncode == 0, result.stderr
     assert "going on after" in result.stderr
-    assert run(*arguments, whole).returncode == 0
+    _extract(reviews, whole)
     assert pl.read_parquet(out).equals(pl.read_parquet(whole))
 
 
@@ -161,14 +181,13 @@ def test_aspects_are_discovered_and_used(file: Path, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "This is a draft" in lexicon.read_text(encoding="utf-8")
     assert "breakfast" in result.stdout
-    shown = run("aspects", "show", lexicon)
-    assert "breakfast" in shown.stdout
-    extracted = run("extract", file, "--aspects", lexicon, "--out", tmp_path / "r.csv")
-    assert extracted.returncode == 0, extracted.stderr
+    assert "breakfast" in run("aspects", "show", lexicon).stdout
+    _extract(file, tmp_path / "r.csv", aspects=str(lexicon))
+    assert len(dmrank.read_ratings(tmp_path / "r.csv", verbose=False).aspects) > 1
 
 
-def test_lexicons_are_shown() -> None:
-    assert "cleanliness" in run("aspects", "show", "hotels").stdout
-    assert "did you mean 'hotels'" in run("aspects", "show", "hotel").stderr
-    wrong = run("aspects", "discover", "x.csv", "--out", "lexicon.txt")
-    assert "name a file that ends in .toml" in wrong.stderr
+def test_the_lexicon_to_write_is_a_toml_file() -> None:
+    with pytest.raises(dmrank.ConfigError, match="name a file that ends in .toml"):
+        aspects.discover(
+            Path("x.csv"), "text", None, None, None, 100, 20, 0.2, None, Path("lexicon.txt")
+        )

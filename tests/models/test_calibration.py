@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dmrank import DMR, make_ratings
-from dmrank.models.calibration import Rows, calibrate, covariance_factor
+from dmrank.models.calibration import Rows, calibrate, covariance_factor, order_factor
 
 
 def _problem(seed: int = 0, missing: float = 0.0):
@@ -64,3 +64,72 @@ def test_a_fitted_model_knows_how_far_off_it_is(covariance: str) -> None:
     sigma = model._arrays["calibration.covariance_factor"] * model._covariances(users, items)
     distance = (residual * np.linalg.solve(sigma, residual[:, :, None])[:, :, 0]).sum(axis=1)
     assert distance.mean() / 8 == pytest.approx(1, abs=0.1)
+
+
+def _held_out_problem(seed: int = 0) -> tuple[Rows, Rows]:
+    """Scores that follow training ratings closely, and others by half."""
+    rng = np.random.default_rng(seed)
+    users = np.repeat(np.arange(200), 30)
+    truth = rng.normal(0, 0.7, (len(users), 2))
+    noise = rng.normal(0, 0.7, truth.shape)
+    ratings = (3 + truth).astype(np.float32)
+    trained = Rows(users, truth.astype(np.float32), ratings)
+    return trained, Rows(users, (truth + noise).astype(np.float32), ratings)
+
+
+def test_slopes_are_learned_on_rows_that_were_not_trained_on() -> None:
+    trained, held_out = _held_out_problem()
+    alone, both = calibrate(trained, 200), calibrate(trained, 200, held_out)
+    np.testing.assert_allclose(alone.slope, 1.0, rtol=0.05)
+    np.testing.assert_allclose(both.slope, 0.5, rtol=0.05)
+    error = {
+        name: np.square(one(held_out.users, held_out.scores) - held_out.ratings).mean()
+        for name, one in (("alone", alone), ("both", both))
+    }
+    assert error["both"] < 0.6 * error["alone"]
+
+
+def test_held_out_rows_change_all_slopes_by_one_number() -> None:
+    trained, held_out = _held_out_problem()
+    worse = held_out._replace(scores=held_out.scores * np.float32([1, 3]))
+    alone, both = calibrate(trained, 200), calibrate(trained, 200, worse)
+    ratio = both.slope / alone.slope
+    assert ratio[0] == pytest.approx(ratio[1], rel=1e-5)
+
+
+def test_a_few_held_out_rows_are_ignored() -> None:
+    trained, held_out = _held_out_problem()
+    few = Rows(*(array[:100] for array in held_out))
+    np.testing.assert_array_equal(calibrate(trained, 200, few).slope, calibrate(trained, 200).slope)
+
+
+@pytest.mark.parametrize("degrees_of_freedom", [None, 5.0])
+def test_the_order_factor_makes_probabilities_come_true(degrees_of_freedom) -> None:
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=(20_000, 2))
+    noise = rng.normal(size=mean.shape) if degrees_of_freedom is None else rng.standard_t(
+        degrees_of_freedom, size=mean.shape
+    )  # fmt: skip
+    observed = mean + 1.5 * noise
+    observed[rng.random(mean.shape) < 0.2] = np.nan
+    observed[rng.random(mean.shape) < 0.1] = 0
+    factor = order_factor(observed, mean, degrees_of_freedom)
+    assert factor[0] == pytest.approx(2.25, rel=0.1)
+    assert order_factor(observed[:50], mean[:50], degrees_of_freedom) is None
+
+
+@pytest.mark.parametrize("options", [{}, {"family": "student"}, {"covariance": "identity"}])
+def test_validation_changes_ratings_but_no_ranking(options) -> None:
+    split = make_ratings(200, 50, 6_000, seed=3).ratings.split(seed=0)
+    # One look, at the end: validation stops nothing.
+    settings = {"iterations": 200, "evaluate_every": 200, "rated_share": 0.5, "threads": 1}
+    alone = DMR(**settings, **options).fit(split.train)
+    both = DMR(**settings, **options).fit(split.train, validation=split.validation)
+    users, items = list(split.train.users)[:20], list(split.train.items)[:20]
+    np.testing.assert_array_equal(
+        both.predict(users, items, raw=True), alone.predict(users, items, raw=True)
+    )
+    for by in ("service", {"value": 2, "service": 1}):
+        one, other = (model.recommend(users, n=10, by=by) for model in (alone, both))
+        assert one["item"].to_list() == other["item"].to_list()
+    assert not np.array_equal(both.predict(users, items), alone.predict(users, items))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dmrank
@@ -69,14 +70,8 @@ def test_a_mix_is_explained_by_the_others(model: DMR) -> None:
     correlation = model.correlation("u000003", "h000001")
     assert set(why.table["aspect"]) == {"overall", "sleep_quality"}
     assert why.by == "1 service + 2 value"
-    row = why.table.row(by_predicate=dmrank_column("aspect") == "overall", named=True)
+    row = why.table.row(by_predicate=pl.col("aspect") == "overall", named=True)
     assert row["relevance"] == pytest.approx((correlation[1, 0] + 2 * correlation[2, 0]) / 3)
-
-
-def dmrank_column(name: str):
-    import polars as pl
-
-    return pl.col(name)
 
 
 @pytest.mark.parametrize("kind", [MTER, EFM], ids=lambda kind: kind.__name__)

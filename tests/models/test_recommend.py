@@ -309,14 +309,12 @@ def test_dominance_agrees_with_simulation(dmr: DMR, ratings: Ratings) -> None:
     rng = np.random.default_rng(0)
     user = 5
     found = dmr.recommend(ratings.users[user], n=5, by="all")
-    slope = dmr._calibration.slope.astype(float)
-    factor = float(dmr._calibration.order_factor[0])
 
     def draws(items: np.ndarray) -> np.ndarray:
         users = np.full(len(items), user)
-        mean = slope * dmr._raw_scores(users, items)
-        root = np.linalg.cholesky(factor * dmr._covariances(users, items))
-        noise = rng.normal(size=(len(items), len(slope), 1))
+        mean = dmr._raw_scores(users, items)
+        root = np.linalg.cholesky(dmr._covariances(users, items))
+        noise = rng.normal(size=(*mean.shape, 1))
         return mean + (root @ noise)[:, :, 0]
 
     size = 20_000

@@ -226,6 +226,13 @@ def test_mistakes_are_one_line(options: dict, error: type[Exception], said: str)
     assert "\n" not in str(caught.value)
 
 
+def test_a_review_without_a_user_or_item_is_named() -> None:
+    for column in ("user", "item"):
+        table = _table("Nice room.", "Nice staff.").with_columns(pl.Series(column, ["x", None]))
+        with pytest.raises(DataError, match=f"row 2: the {column} is empty"):
+            _extract(table)
+
+
 def test_verbose_says_what_was_found(capsys) -> None:
     dmrank.extract_aspects(_table("Nice room.", ""))
     said = capsys.readouterr().err

@@ -267,6 +267,54 @@ def recommend(
 
 
 @app.command()
+def compare(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    first: Annotated[str, typer.Argument(help="An item.", metavar="A")],
+    second: Annotated[str, typer.Argument(help="Another item.", metavar="B")],
+    user: Annotated[str, typer.Option(help="Whose order is asked for.", metavar="ID")],
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the comparison.")
+    ] = OutputFormat.TABLE,
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw the direction of the difference here.")
+    ] = None,
+) -> None:
+    """Say which of two items a user will like better on each aspect, and how sure that is."""
+    from dmrank.cli.compare import run
+
+    run(model, user, first, second, format_.value, figure)
+
+
+@app.command()
+def explain(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    user: Annotated[str, typer.Option(help="To whom the item is recommended.", metavar="ID")],
+    item: Annotated[str, typer.Option(help="The item.", metavar="ID")],
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is ranked by: an aspect, or ASPECT=WEIGHT; repeat for a mix.",
+            metavar="ASPECT[=WEIGHT]",
+        ),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(help="The sentence, with {item}, {first}, {second}, {aspects}, {by}, {user}."),
+    ] = None,
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the explanation.")
+    ] = OutputFormat.TABLE,
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw the item's predicted ratings here.")
+    ] = None,
+) -> None:
+    """Say why an item is recommended to a user: which aspects matter, and how they were rated."""
+    from dmrank.cli.explain import run
+
+    run(model, user, item, by or [], template, format_.value, figure)
+
+
+@app.command()
 @reads_ratings
 def tune(
     columns: ReadOptions,

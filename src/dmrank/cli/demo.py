@@ -8,15 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from dmrank.cli.compare import print_comparison
+from dmrank.cli.explain import print_explanation
 from dmrank.cli.output import console, make_table, print_table
 from dmrank.cli.stats import draw, print_statistics
 from dmrank.models import DMR, ItemMean, Model
+from dmrank.models.hooks import By
 from dmrank.plots import draw_recovery, save
 from dmrank.ratings import Ratings
 from dmrank.statistics import describe
 from dmrank.synthetic import Synthetic, make_hotels
 
 _PAIRS = 20_000
+#: What one guest's lists are ranked by, and what that is called.
+_RANKINGS: tuple[tuple[By, str], ...] = (
+    ("service", "service"),
+    ("value", "value"),
+    ({"value": 2, "service": 1}, "2 value + 1 service"),
+)
 
 
 def run(out: Path, seed: int) -> None:
@@ -39,7 +48,7 @@ def run(out: Path, seed: int) -> None:
     model.history.plot(out / "training.png")
     model.save(out / "hotels.dmrank")
     _show_recovery(screen, hotels, split.train, model, out, seed)
-    _show_lists(screen, ratings, model)
+    _show_person(screen, model, ratings.users[12], out)
     files = ", ".join(sorted(path.name for path in out.iterdir()))
     screen.print(f"Wrote to {out}: {files}.")
 
@@ -81,8 +90,14 @@ def _agreement(predicted: NDArray[np.floating], truth: NDArray[np.floating]) -> 
     return np.mean(np.sign(predicted) == np.sign(truth), axis=0)
 
 
-def _show_lists(screen: Console, ratings: Ratings, model: DMR) -> None:
-    guest = ratings.users[12]
-    for by in ("service", "value"):
+def _show_person(screen: Console, model: DMR, guest: str, out: Path) -> None:
+    """Show what one guest sees: lists, a comparison, a reason, and pictures of them."""
+    for by, title in _RANKINGS:
         best = model.recommend(guest, n=3, by=by)
-        print_table(screen, best.select("rank", "item_name", "score"), f"{guest}, by {by}")
+        print_table(screen, best.select("rank", "item_name", "score"), f"{guest}, by {title}")
+    first, second = best["item"][:2]
+    print_comparison(screen, model.compare(guest, first, second))
+    print_explanation(screen, model.explain(guest, first, by="overall"))
+    save(model.plot_comparison(guest, first, second), out / "comparison.png")
+    save(model.plot_profile(guest, first), out / "profile.png")
+    save(model.plot_correlation(guest), out / "correlations.png")

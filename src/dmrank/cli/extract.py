@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 from rich.text import Text
 
@@ -58,6 +57,14 @@ class ExtractOptions:
             raise ConfigError("extracted ratings have one scale: write --scale LOW:HIGH")
         return scale
 
+    def check(self) -> None:
+        """Raise over what is wrong before any review is read."""
+        self.bounds()
+        if self.polarity is None:
+            load_lexicon(self.aspects)
+        else:
+            load_polarity(self.polarity)
+
     def obtain(self, table: Table, columns: ReviewColumns) -> Polarity:
         """Load the polarity of words, or learn it."""
         if self.polarity is not None:
@@ -89,9 +96,7 @@ def run(
         raise ConfigError("nothing to do: give --out FILE for the ratings, or --show N, or --html")
     if out is not None:
         table_format(out)
-    if options.polarity is None:
-        load_lexicon(options.aspects)
-    options.bounds()
+    options.check()
     table = open_table(file)
     columns = columns.resolve(table)
     polarity = None
@@ -160,8 +165,7 @@ def _show(
     rows = _first_rows(columns.stream(table), show or _ON_PAGE)
     stars = None
     if columns.overall is not None:
-        overall = rows["overall"].fill_null(np.nan).to_numpy()
-        stars = to_stars(overall, extractor.scale, table.name, columns.overall, 1)
+        stars = to_stars(rows["overall"], extractor.scale, table.name, columns.overall, 1)
     shown = show_reviews(rows["text"], stars, extractor)
     if show:
         screen = console()

@@ -1,14 +1,19 @@
 """One ranking that respects all aspects together: by the probability to be better on every one.
 
-The directional criterion models the difference D of a user's rating vectors of two items, with the
-mean μ and the covariance Σ_ui + Σ_uj. An item is better on all aspects at once if D > 0 in every
-entry. Against J, any item of the catalogue, that has the probability
+The directional criterion models the difference D = R_ui − R_uj of a user's rating vectors of two
+items as normal, with the mean r̂_ui − r̂_uj and the covariance Σ_ui + Σ_uj (paper 3.2). An item is
+better on all aspects at once if D > 0 in every entry. Against J, any item of the catalogue, that
+has the probability
 
     p_ui = P(R_ui > R_uJ on every aspect),  J uniform,
 
 and `by="all"` ranks by it. R_uJ, a mixture over items, is taken as one normal vector with the mean
 and covariance that it has over a sample of items, so that D is normal, and p_ui is the probability
 of an orthant: no pair of items is ever looked at.
+
+Mean and covariance are those of the criterion, in which an unrated item counts as rated 0: to be
+better is to be chosen, and liked. (Calibrated ones speak of the ratings of what was chosen alone,
+and tell little of an item that nobody has chosen yet.)
 
 A mean of aspects lets a great location make up for dirt, and a probability of each aspect alone
 counts two aspects that always go together twice. This does neither.
@@ -88,39 +93,27 @@ def _log_dominance(
     """Return ln p_ui of every short-listed item, list by list."""
     row, place = np.nonzero(shortlists >= 0)
     items = shortlists[row, place]
-    ratings = _ratings(model, users[row], items)
+    scores = model._raw_scores(users[row], items).astype(np.float64)
     competitor = _competitor(model, users, competitors)
-    own = _spread(model, users[row], items)
+    own = model._covariances(users[row], items)
     if own is None:
         # Without Σ: independent aspects, as uncertain as the scores of items are different.
         variance = np.diagonal(competitor.covariance, axis1=1, axis2=2)
-        covariance = 2 * (np.eye(ratings.shape[1]) * variance[:, None])[row]
+        covariance = 2 * (np.eye(scores.shape[1]) * variance[:, None])[row]
     else:
         covariance = own + competitor.covariance[row]
     # An aspect with one score for all items decides nothing.
-    covariance = covariance + 1e-9 * np.eye(ratings.shape[1])
-    return log_all_positive(ratings - competitor.mean[row], covariance, model.config.threads)
+    covariance = covariance + 1e-9 * np.eye(scores.shape[1])
+    return log_all_positive(scores - competitor.mean[row], covariance, model.config.threads)
 
 
 def _competitor(model: Hooks, users: Codes, items: NDArray[np.int32]) -> Competitor:
     row, item = np.repeat(users, len(items)), np.tile(items, len(users))
-    ratings = _ratings(model, row, item).reshape(len(users), len(items), -1)
-    mean = ratings.mean(axis=1)
-    centred = ratings - mean[:, None]
+    scores = model._raw_scores(row, item).astype(np.float64).reshape(len(users), len(items), -1)
+    mean = scores.mean(axis=1)
+    centred = scores - mean[:, None]
     covariance = centred.transpose(0, 2, 1) @ centred / len(items)
-    own = _spread(model, row, item)
+    own = model._covariances(row, item)
     if own is not None:
         covariance += own.reshape(len(users), len(items), *covariance.shape[1:]).mean(axis=1)
     return Competitor(mean, covariance)
-
-
-def _ratings(model: Hooks, users: Codes, items: Codes) -> Floats:
-    """Return ratings up to what is the same for all items of a user."""
-    slope = model._calibration.slope.astype(np.float64)
-    return slope * model._raw_scores(users, items)
-
-
-def _spread(model: Hooks, users: Codes, items: Codes) -> Floats | None:
-    """Return Σ_ui, calibrated for the probability of an order."""
-    covariances = model._covariances(users, items)
-    return None if covariances is None else model._calibration.order_factor * covariances

@@ -1,43 +1,41 @@
-"""An approximate index for catalogues of a million items and more (extra `ann`)."""
+"""An approximate index for catalogues of a million items and more."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dmrank.containers import read_container, write_container
 from dmrank.errors import ConfigError, ModelFileError
-from dmrank.files import atomic_path
 from dmrank.models.export import Exporting
 from dmrank.models.filters import Filters, known_users
 from dmrank.models.hooks import By
 from dmrank.models.listing import check_length, list_table
-from dmrank.models.scores import Codes, ItemLists, Vectors
-from dmrank.ranking import TopN, best_of_lists, score_lists
-from dmrank.ranking.top_n import no_items
+from dmrank.models.rankers import make_ranker
+from dmrank.models.scores import Vectors
+from dmrank.ranking.partition import Partition, make_partition, top_n_of_clusters
 
-if TYPE_CHECKING:
-    from usearch.index import BatchMatches, Index, Matches
-
-#: Neighbours of an item in the graph, and how widely they are looked for when it is built.
-_CONNECTIVITY = 16
-_BUILD_EXPANSION = 64
+#: Version of the index file.
+_FORMAT = 1
+#: A search looks into this share of the clusters.
+_SHARE = 0.04
 #: Items compared when a file is opened, to see that it was made from this model.
-_COMPARED = 16
+_COMPARED = 64
 
 
 class ApproximateIndex:
     """Finds most of the best items of a user without scoring every item.
 
-    A graph of the items (HNSW, by usearch) is built once and asked for the largest inner products
-    with the user's vector; what it finds is scored exactly, so that only items can be missed, and
-    scores and order are those of `recommend`. Worth it from some hundred thousand items on.
+    Items are put into clusters once; a search looks into the clusters whose centres score highest,
+    and scores what is in them exactly. So it can only miss items: scores and order are those of
+    `recommend`. Worth it from some hundred thousand items on. Clusters, and so lists, are the same
+    every time.
 
     Parameters
     ----------
@@ -46,19 +44,19 @@ class ApproximateIndex:
     by : str or mapping of str to float, optional
         What it is built for. Where a mix of aspects changes only the vectors of users (DMR and MBPR
         without item offsets, MTER, EFM, PTF, IALS), the index answers any other mix as well.
-    expansion : int
-        How widely each search looks: more finds more, and takes longer.
-    threads : int, optional
-        Number of threads for building; by default that of the model.
+    clusters : int, optional
+        By default four times the root of the number of items.
+    probes : int, optional
+        How many clusters a search looks into: more finds more, and takes longer. By default 4 %.
 
     Examples
     --------
     >>> import dmrank
     >>> ratings = dmrank.make_ratings(100, 80, 2_000, seed=1).ratings
     >>> model = dmrank.MBPR(factors=4, iterations=50, seed=1).fit(ratings)
-    >>> index = model.index()
+    >>> index = model.index(probes=12)
     >>> index
-    ApproximateIndex(MBPR, 80 items, expansion=32)
+    ApproximateIndex(MBPR, 80 items, 36 clusters, probes=12)
     >>> index.recommend("u000003", n=3, by="value").columns
     ['user', 'rank', 'item', 'score', 'item_name']
     """
@@ -68,32 +66,35 @@ class ApproximateIndex:
         model: Exporting,
         *,
         by: By = None,
-        expansion: int = 32,
-        threads: int | None = None,
+        clusters: int | None = None,
+        probes: int | None = None,
     ) -> None:
-        self._take(model, by, expansion)
         vectors = model._mixed_vectors(by)
-        self._index = _empty_index(vectors.items.shape[1], expansion)
-        codes = np.flatnonzero(model.catalogue.rated_items)
-        rows = np.ascontiguousarray(vectors.items[codes], dtype=np.float32)
-        self._index.add(codes, rows, threads=_count(threads or model.config.threads))
+        rated, threads = model.catalogue.rated_items, model.config.threads
+        self._take(model, by, make_partition(vectors.items, rated, clusters, threads), probes)
 
-    @property
-    def expansion(self) -> int:
-        """How widely each search looks; it can be changed at any time."""
-        return int(self._index.expansion_search)
-
-    @expansion.setter
-    def expansion(self, expansion: int) -> None:
-        _check_expansion(expansion)
-        # The type stub of usearch leaves the setter out.
-        self._index.expansion_search = expansion  # type: ignore[misc]
-
-    def _take(self, model: Exporting, by: By, expansion: int) -> None:
-        _check_expansion(expansion)
+    def _take(self, model: Exporting, by: By, partition: Partition, probes: int | None) -> None:
         self.model = model
         self._weights = model._weights(by)
         self._answers_any_mix = _same_items_for_all_mixes(model)
+        self._partition = partition
+        self.probes = int(np.ceil(_SHARE * self.clusters)) if probes is None else probes
+
+    @property
+    def clusters(self) -> int:
+        """Number of clusters."""
+        return len(self._partition.pointer) - 1
+
+    @property
+    def probes(self) -> int:
+        """How many clusters a search looks into; it can be changed at any time."""
+        return self._probes
+
+    @probes.setter
+    def probes(self, probes: int) -> None:
+        if probes < 1:
+            raise ConfigError(f"probes={probes!r}: look into at least one cluster")
+        self._probes = probes
 
     def recommend(
         self,
@@ -102,14 +103,17 @@ class ApproximateIndex:
         *,
         by: By = None,
         exclude_seen: bool = True,
+        allow: Iterable[str] | None = None,
         block: Iterable[str] | None = None,
         aspects: bool = False,
     ) -> pl.DataFrame:
         """Rank items for users, and miss a few.
 
+        A user for whom filters leave fewer than n items in the clusters gets an exact list.
+
         Parameters
         ----------
-        users, n, by, exclude_seen, block, aspects
+        users, n, by, exclude_seen, allow, block, aspects
             As for `Model.recommend`. Without `by`, what the index was built for.
 
         Returns
@@ -118,58 +122,47 @@ class ApproximateIndex:
             As from `Model.recommend`.
         """
         check_length(n)
-        catalogue = self.model.catalogue
+        catalogue, threads = self.model.catalogue, self.model.config.threads
         names = [users] if isinstance(users, str) else list(users)
         codes = known_users(catalogue, names)
         vectors = self._vectors(by)
-        filters = Filters.of(catalogue, exclude_seen, block=block)
+        filters = Filters.of(catalogue, exclude_seen, allow, block)
         n = min(n, len(catalogue.items))
-        best = no_items(len(codes), n)
-        for rows, count in _groups(self._wanted(codes, n, filters)):
-            best.items[rows], best.scores[rows] = self._search(
-                vectors, codes[rows], n, count, filters
+        seen = filters.excluded(catalogue, codes)
+        best = top_n_of_clusters(
+            vectors.of_users(codes),
+            self._partition,
+            self.probes,
+            n,
+            *seen,
+            filters.allowed,
+            threads,
+        )
+        short = np.flatnonzero(best.items[:, -1] < 0)
+        if len(short):
+            exact = make_ranker(vectors, catalogue.rated_items)
+            lists = filters.excluded(catalogue, codes[short])
+            best.items[short], best.scores[short] = exact.top_n(
+                codes[short], n, lists, filters.allowed, threads
             )
         return list_table(self.model, names, codes, best, aspects=aspects)
 
     def _vectors(self, by: By) -> Vectors:
-        if by is not None and not self._answers_any_mix:
-            given = self.model._weights(by)
-            if not np.array_equal(given, self._weights):
-                raise ConfigError(
-                    f"{type(self.model).__name__} has other item vectors for each mix of aspects: "
-                    "build an index for this one with model.index(by=…)"
-                )
         if by is None:
             names = self.model.catalogue.aspects
             by = {name: float(w) for name, w in zip(names, self._weights, strict=True) if w > 0}
+        elif not self._answers_any_mix and (self.model._weights(by) != self._weights).any():
+            raise ConfigError(
+                f"{type(self.model).__name__} has other item vectors for each mix of aspects: "
+                "build an index for this one with model.index(by=…)"
+            )
         return self.model._mixed_vectors(by)
-
-    def _wanted(self, users: Codes, n: int, filters: Filters) -> NDArray[np.int64]:
-        """Return how many items to search for each user, so that n are left after filtering."""
-        blocked = 0 if filters.allowed is None else int((~filters.allowed).sum())
-        seen = np.diff(filters.excluded(self.model.catalogue, users).pointer)
-        return np.minimum(n + blocked + seen, len(self._index))
-
-    def _search(self, vectors: Vectors, users: Codes, n: int, count: int, filters: Filters) -> TopN:
-        catalogue, threads = self.model.catalogue, self.model.config.threads
-        rows = np.ascontiguousarray(vectors.of_users(users), dtype=np.float32)
-        # Starting a thread takes longer than one search.
-        workers = 1 if len(rows) == 1 else _count(threads)
-        row, items = _found(self._index.search(rows, count, threads=workers))
-        kept = ~_is_in(row, items, filters.excluded(catalogue, users), len(catalogue.items))
-        if filters.allowed is not None:
-            kept &= filters.allowed[items]
-        row, items = row[kept], items[kept]
-        order = np.lexsort((items, row))
-        ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(users)))])
-        lists = ItemLists(ends, items[order])
-        return best_of_lists(score_lists(rows, vectors.items, *lists, threads), *lists, n)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the index into a file, whole or not at all."""
-        with atomic_path(path) as temporary:
-            self._index.save(str(temporary))
-        return Path(path)
+        arrays = self._partition._asdict()
+        metadata = {"n_items": arrays.pop("n_items"), "largest": arrays.pop("largest")}
+        return write_container(path, arrays, metadata, format_=_FORMAT)
 
     @classmethod
     def load(
@@ -178,94 +171,53 @@ class ApproximateIndex:
         model: Exporting,
         *,
         by: By = None,
-        expansion: int = 32,
+        probes: int | None = None,
     ) -> Self:
-        """Open an index that was saved; it is mapped from the file, not read.
+        """Open an index that was saved; its arrays are mapped from the file, not read.
 
         Parameters
         ----------
         path : path
             The file.
-        model, by, expansion
+        model, by, probes
             The model and the mix that it was built from, and how widely to search.
         """
-        loaded = cls.__new__(cls)
-        loaded._take(model, by, expansion)
-        items = model._mixed_vectors(by).items
-        rated = np.flatnonzero(model.catalogue.rated_items)
-        loaded._index = _empty_index(items.shape[1], expansion)
+        arrays, metadata = read_container(path, format_=_FORMAT)
+        parts: dict[str, Any] = {**arrays, **metadata}
         try:
-            loaded._index.view(str(path))
-        except RuntimeError as error:
-            raise ModelFileError(f"{path} is not an index that can be opened: {error}") from None
-        some = np.random.default_rng(0).choice(rated, size=min(_COMPARED, len(rated)))
-        if len(loaded._index) != len(rated) or not _has(loaded._index, some, items[some]):
+            partition = Partition(**parts)
+        except TypeError:
+            raise ModelFileError(f"{path} is not an index: build one with model.index()") from None
+        if not _is_of(partition, model._mixed_vectors(by).items, model.catalogue.rated_items):
             raise ModelFileError(f"{path} was built from another model or mix: build it again")
-        loaded.expansion = expansion
+        loaded = cls.__new__(cls)
+        loaded._take(model, by, partition, probes)
         return loaded
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self._partition.codes)
 
     def __repr__(self) -> str:
-        name = type(self.model).__name__
-        return f"{type(self).__name__}({name}, {len(self):,} items, expansion={self.expansion})"
+        name, size = type(self.model).__name__, f"{len(self):,} items, {self.clusters:,} clusters"
+        return f"{type(self).__name__}({name}, {size}, probes={self.probes})"
 
 
 class Indexing(Exporting):
     """What makes an approximate index."""
 
     def index(
-        self, by: By = None, *, expansion: int = 32, threads: int | None = None
+        self, by: By = None, *, clusters: int | None = None, probes: int | None = None
     ) -> ApproximateIndex:
         """Build an index that finds most of the best items without scoring every item.
 
         See `ApproximateIndex`, whose parameters these are.
         """
-        return ApproximateIndex(self, by=by, expansion=expansion, threads=threads)
-
-
-def _empty_index(factors: int, expansion: int) -> Index:
-    if find_spec("usearch") is None:
-        raise ConfigError(
-            "an approximate index needs usearch, which is not installed: pip install dmrank[ann]"
-        )
-    from usearch.index import Index
-
-    return Index(
-        ndim=factors,
-        metric="ip",
-        dtype="f32",
-        connectivity=_CONNECTIVITY,
-        expansion_add=_BUILD_EXPANSION,
-        expansion_search=expansion,
-    )
-
-
-def _check_expansion(expansion: int) -> None:
-    if expansion < 1:
-        raise ConfigError(f"expansion={expansion!r}: give 1 or more")
-
-
-def _found(matches: Matches | BatchMatches) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-    """Return row and item of everything that was found."""
-    keys = np.atleast_2d(np.asarray(matches.keys))
-    # A single row has no counts: it holds what was found and no more.
-    counts = np.asarray(getattr(matches, "counts", [keys.shape[1]]))
-    found = np.arange(keys.shape[1]) < counts[:, None]
-    row, _ = np.nonzero(found)
-    return row, keys[found].astype(np.int32)
-
-
-def _count(threads: int | None) -> int:
-    # usearch writes 0 for every core.
-    return threads or 0
+        return ApproximateIndex(self, by=by, clusters=clusters, probes=probes)
 
 
 def _same_items_for_all_mixes(model: Exporting) -> bool:
-    first, *others = (
-        model._vectors(w) for w in np.eye(len(model.catalogue.aspects), dtype=np.float32)
-    )
+    each_aspect = np.eye(len(model.catalogue.aspects), dtype=np.float32)
+    first, *others = (model._vectors(weights) for weights in each_aspect)
     return first is not None and all(
         other is not None
         and (other.items is first.items or np.array_equal(other.items, first.items))
@@ -273,23 +225,13 @@ def _same_items_for_all_mixes(model: Exporting) -> bool:
     )
 
 
-def _groups(wanted: NDArray[np.int64]) -> Iterable[tuple[NDArray[np.intp], int]]:
-    """Group users by how many items to search for, within a factor of two."""
-    size = np.ceil(np.log2(np.maximum(wanted, 1))).astype(np.int64)
-    for group in np.unique(size):
-        rows = np.flatnonzero(size == group)
-        yield rows, int(wanted[rows].max())
-
-
-def _is_in(
-    row: NDArray[np.intp], items: NDArray[np.int32], lists: ItemLists, n_items: int
-) -> NDArray[np.bool_]:
-    """Return which items are in the list of their row."""
-    owner = np.repeat(np.arange(len(lists.pointer) - 1), np.diff(lists.pointer))
-    return np.isin(row * n_items + items, owner * n_items + lists.items)
-
-
-def _has(index: Index, codes: NDArray[np.intp], rows: NDArray[np.float32]) -> bool:
-    kept = [index.get(int(code)) for code in codes]
-    pairs = zip(kept, rows, strict=True)
-    return all(isinstance(one, np.ndarray) and np.array_equal(one, row) for one, row in pairs)
+def _is_of(partition: Partition, items: NDArray[np.float32], rated: NDArray[np.bool_]) -> bool:
+    """Return whether a partition was made from these item vectors, by a sample of them."""
+    if (partition.n_items, len(partition.centres)) != items.shape:
+        return False
+    if len(partition.codes) != rated.sum():
+        return False
+    places = np.random.default_rng(0).integers(len(partition.codes), size=_COMPARED)
+    return all(
+        np.array_equal(partition.vector(place), items[partition.codes[place]]) for place in places
+    )

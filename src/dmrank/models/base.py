@@ -24,12 +24,13 @@ from dmrank.models.approximate import Indexing
 from dmrank.models.catalogue import Catalogue
 from dmrank.models.comparison import Comparing
 from dmrank.models.config import Config, make_config
+from dmrank.models.drawing import Drawing
 from dmrank.models.explanation import Explaining
 from dmrank.models.fitting import Fitting
 from dmrank.models.folding import Folding
 from dmrank.models.recommending import Recommending
 from dmrank.models.similar import Similar
-from dmrank.models.starting import Start
+from dmrank.models.starting import SHAPES, Start
 from dmrank.models.validation import Validator
 from dmrank.ratings import Ratings
 from dmrank.training.history import History
@@ -38,7 +39,7 @@ from dmrank.training.history import History
 FILE_FORMAT = 1
 
 
-class Model(Recommending, Similar, Indexing, Comparing, Explaining, Folding):
+class Model(Recommending, Similar, Indexing, Comparing, Explaining, Drawing, Folding):
     """A model that ranks items by any aspect.
 
     Parameters are those of the class's `Config`, given by name.
@@ -149,6 +150,12 @@ class Model(Recommending, Similar, Indexing, Comparing, Explaining, Folding):
                 f"start is a {type(start).__name__}, not a {type(self).__name__}: factors of "
                 "another kind of model mean something else"
             )
+        for name in SHAPES:
+            ours, theirs = getattr(self.config, name, None), getattr(start.config, name, None)
+            if ours != theirs:
+                raise ConfigError(
+                    f"start has {name}={theirs!r}, not {ours!r}: give this model the same"
+                )
         return Start.of(start.catalogue, start._arrays, ratings)
 
     def _validator(self, train: Ratings, validation: Ratings | None) -> Validator | None:

@@ -24,12 +24,13 @@ from scipy import special
 
 from dmrank.directional.families import Family, Student
 from dmrank.directional.reference import gradients
-from dmrank.models.newton import Floats, Local, climb
+from dmrank.models.newton import STEPS, Floats, Local, climb
 from dmrank.models.whitening import whiten
 
-#: Pairs that factors are estimated from, and pairs for a first look.
-PAIRS, _FEW_PAIRS = 512, 128
-_ROUNDS_WITH_HARD_NEGATIVES = 3
+#: Pairs that factors are estimated from, draw by draw.
+_DRAWS_OF_PAIRS, _DRAWS_OF_HARD_PAIRS = (128, 384), (128, 128, 128, 128)
+#: Newton steps before the last draw: there is no use in being exact about a few pairs.
+_FIRST_STEPS = 2
 #: A covariance needs fewer: the prior says most of it.
 _EM_STEPS, _EM_PAIRS = 2, 64
 
@@ -57,6 +58,11 @@ class LinearPairs(NamedTuple):
     kept: NDArray[np.bool_]
     covariance: Floats
     weight: Floats
+
+    def and_(self, more: LinearPairs) -> LinearPairs:
+        """Return these pairs and more."""
+        both = zip(self, more, strict=True)
+        return LinearPairs(*(np.concatenate(arrays) for arrays in both))
 
 
 @dataclass(frozen=True)
@@ -113,42 +119,58 @@ def estimate(
     """
     covariance = None if own is None else own.start
 
-    def fit(x: Floats, count: int) -> Floats:
+    def fit(pairs: LinearPairs, x: Floats, steps: int) -> Floats:
         nonlocal covariance
-        pairs = draw(x, count)
-        if len(pairs.weight) == 0:
-            return x
-        x = fit_factors(_with(pairs, own, covariance), x, family, ridge, nonnegative=nonnegative)
-        if own is not None and count == _FEW_PAIRS:
+        known = _with(pairs, own, covariance)
+        x = fit_factors(known, x, family, ridge, nonnegative=nonnegative, steps=steps)
+        if own is not None and covariance is own.start:
             covariance = fit_covariance(pairs, x, family, own)
         return x
 
-    return estimate_factors(fit, start, hard_negatives=hard_negatives), covariance
+    return fit_to_drawn(draw, fit, start, hard_negatives=hard_negatives), covariance
 
 
-def estimate_factors(
-    fit: Callable[[Floats, int], Floats], start: Floats, *, hard_negatives: bool
+def fit_to_drawn(
+    draw: Callable[[Floats, int], LinearPairs],
+    fit: Callable[[LinearPairs, Floats, int], Floats],
+    start: Floats,
+    *,
+    hard_negatives: bool,
 ) -> Floats:
-    """Fit to a few pairs first, then to many.
+    """Fit to a few pairs first, and to more and more then.
+
+    Hard negatives are drawn with better and better factors. The pairs of all draws count
+    together: fitted to those of the last draw alone, factors would run from one to the next.
 
     Parameters
     ----------
+    draw : callable
+        Draws about so many pairs for factors.
     fit : callable
-        Draws so many pairs for factors, and returns better factors.
+        Returns better factors, after at most so many steps.
     start : float array
         Factors to begin with.
     hard_negatives : bool
-        Whether pairs depend on the factors: they are then drawn more often, with better and better
-        ones.
+        Whether pairs depend on the factors.
     """
-    factors = start
-    for _ in range(_ROUNDS_WITH_HARD_NEGATIVES if hard_negatives else 1):
-        factors = fit(factors, _FEW_PAIRS)
-    return fit(factors, PAIRS)
+    factors, drawn = start, None
+    counts = _DRAWS_OF_HARD_PAIRS if hard_negatives else _DRAWS_OF_PAIRS
+    for n, count in enumerate(counts):
+        pairs = draw(factors, count)
+        drawn = pairs if drawn is None else drawn.and_(pairs)
+        if len(drawn.weight):
+            factors = fit(drawn, factors, _FIRST_STEPS if n < len(counts) - 1 else STEPS)
+    return factors
 
 
 def fit_factors(
-    pairs: LinearPairs, start: Floats, family: Family, ridge: Floats, *, nonnegative: bool = False
+    pairs: LinearPairs,
+    start: Floats,
+    family: Family,
+    ridge: Floats,
+    *,
+    nonnegative: bool = False,
+    steps: int = STEPS,
 ) -> Floats:
     """Maximise the weighted mean log-likelihood − ½ Σ ridge x², Σ_uij being all known."""
     columns = np.concatenate(
@@ -183,7 +205,7 @@ def fit_factors(
             curvature=curvature + np.diag(ridge + 1e-9),
         )
 
-    return climb(at, start, nonnegative=nonnegative)
+    return climb(at, start, nonnegative=nonnegative, steps=steps)
 
 
 def fit_covariance(

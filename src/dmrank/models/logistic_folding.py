@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dmrank.models.catalogue import Catalogue
-from dmrank.models.estimation import estimate_factors
+from dmrank.models.estimation import LinearPairs, fit_to_drawn
 from dmrank.models.fold_pairs import (
     Factors,
     RatingsOf,
@@ -45,15 +45,20 @@ class LogisticFolding:
         rng = np.random.default_rng(self.sampling.seed)
         V, W = self.factors.items, self.factors.aspects.astype(np.float64)
 
-        def fit(x: Floats, count: int) -> Floats:
+        def draw(x: Floats, count: int) -> LinearPairs:
             pairs = draw_user_pairs(profile, self.factors, x, count, self.sampling, rng)
             i, j = pairs.first, pairs.second
-            design = (V[i] - V[j]).astype(np.float64)[:, None, :] * W
-            constant = self.factors.offset_of(i) - self.factors.offset_of(j)
-            return self._fit(design, constant, pairs.difference, np.ones(len(i)), x)
+            return LinearPairs(
+                design=(V[i] - V[j]).astype(np.float64)[:, None, :] * W,
+                constant=self.factors.offset_of(i) - self.factors.offset_of(j),
+                difference=pairs.difference,
+                kept=pairs.kept,
+                covariance=np.empty((len(i), 0, 0)),
+                weight=np.ones(len(i)),
+            )
 
         known = profile.code < len(self.factors.users)
-        return self._estimate(fit, self.factors.users[profile.code] if known else None)
+        return self._estimate(draw, self.factors.users[profile.code] if known else None)
 
     def item(self, profile: Profile, catalogue: Catalogue, ratings_of: RatingsOf) -> Floats:
         """Return the factors of an item; `ratings_of` predicts what a model does not store."""
@@ -61,34 +66,37 @@ class LogisticFolding:
         U, V = self.factors.users, self.factors.items
         W = self.factors.aspects.astype(np.float64)
 
-        def fit(x: Floats, count: int) -> Floats:
+        def draw(x: Floats, count: int) -> LinearPairs:
+            del x  # which pairs are drawn does not depend on the factors of the item
             pairs = draw_item_pairs(profile, catalogue, ratings_of, count, self.sampling, rng)
             sign = pairs.sign[:, None]
             of_users = U[pairs.users].astype(np.float64)
-            design = (sign * of_users)[:, None, :] * W
-            constant = -sign * ((of_users * V[pairs.others]) @ W.T)
-            return self._fit(design, constant, pairs.difference, pairs.weight, x)
+            return LinearPairs(
+                design=(sign * of_users)[:, None, :] * W,
+                constant=-sign * ((of_users * V[pairs.others]) @ W.T),
+                difference=pairs.difference,
+                kept=pairs.kept,
+                covariance=np.empty((len(sign), 0, 0)),
+                weight=pairs.weight,
+            )
 
         known = profile.code < len(self.factors.items)
-        return self._estimate(fit, self.factors.items[profile.code] if known else None)
+        return self._estimate(draw, self.factors.items[profile.code] if known else None)
 
     def _estimate(
-        self, fit: Callable[[Floats, int], Floats], start: NDArray[np.float32] | None
+        self, draw: Callable[[Floats, int], LinearPairs], start: NDArray[np.float32] | None
     ) -> Floats:
         begin = np.zeros(self.factors.aspects.shape[1]) if start is None else start
-        return estimate_factors(
-            fit, begin.astype(np.float64), hard_negatives=self.sampling.hard_negatives > 1
-        )
+        hard = self.sampling.hard_negatives > 1
+        return fit_to_drawn(draw, self._fit, begin.astype(np.float64), hard_negatives=hard)
 
-    def _fit(
-        self, design: Floats, constant: Floats, difference: Floats, weight: Floats, start: Floats
-    ) -> Floats:
+    def _fit(self, pairs: LinearPairs, start: Floats, steps: int) -> Floats:
         """Maximise the mean over pairs of Σ_k ln σ(sign(d_k) μ_k) − ½λ‖x‖², with μ = J x + m."""
-        differs = difference != 0
-        sign = np.sign(difference)[differs]
-        rows = sign[:, None] * design[differs]
-        shift = sign * constant[differs]
-        of_rows = np.repeat(weight / weight.sum(), differs.sum(axis=1))
+        differs = pairs.difference != 0
+        sign = np.sign(pairs.difference)[differs]
+        rows = sign[:, None] * pairs.design[differs]
+        shift = sign * pairs.constant[differs]
+        of_rows = np.repeat(pairs.weight / pairs.weight.sum(), differs.sum(axis=1))
         ridge = self.regularization
 
         def at(x: Floats) -> Local:
@@ -101,4 +109,4 @@ class LogisticFolding:
                 + (ridge + 1e-9) * np.eye(len(x)),
             )
 
-        return climb(at, start)
+        return climb(at, start, steps=steps)

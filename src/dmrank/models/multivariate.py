@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,13 +14,18 @@ from scipy import special
 from dmrank.directional.families import Family, Student
 from dmrank.directional.reference import confidence
 from dmrank.directional.scales import from_training_scale, to_training_scale
+from dmrank.errors import ConfigError, DataError
 from dmrank.models.calibrating import held_out_ratings
 from dmrank.models.calibration import Calibration, covariance_factor, order_factor
 from dmrank.models.factored import FactorModel
 from dmrank.models.fitting import training_values
 from dmrank.models.given import given_ratings
+from dmrank.plots import draw_correlation, draw_direction, figure
 from dmrank.ranking.condition import condition
 from dmrank.ratings import Ratings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Codes = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -121,9 +127,91 @@ class MultivariateModel(FactorModel):
         return self._correlations(np.array([users.code(user)]), np.array([items.code(item)]))[0]
 
     def _correlations(self, users: Codes, items: Codes) -> Floats:
-        covariances = self._covariances(users, items)
-        deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
-        return covariances / (deviations[:, :, None] * deviations[:, None, :])
+        return _correlations(self._covariances(users, items))
+
+    def plot_correlation(self, user: str, item: str | None = None) -> Figure:
+        """Draw how the aspects of a user's ratings go together, as a heat map.
+
+        Parameters
+        ----------
+        user : str
+            Id.
+        item : str, optional
+            Of the rating of this item, that is of Σ_ui; by default averaged over what the user
+            rated in training.
+        """
+        catalogue = self.catalogue
+        code = catalogue.users.code(user)
+        if item is None:
+            _, items = catalogue.seen_by(np.array([code]))
+            title = f"Ratings by {user}"
+            if len(items) == 0:
+                items = np.flatnonzero(catalogue.rated_items).astype(np.int32)
+        else:
+            items = np.array([catalogue.items.code(item)], dtype=np.int32)
+            title = f"{user} on {catalogue.item_name(int(items[0]))}"
+        mean = self._covariances(np.full(len(items), code), items).mean(axis=0)
+        size = 2.0 + 0.55 * len(catalogue.aspects)
+        with figure(size + 0.6, size) as drawn:
+            axes = drawn.subplots()
+            names = [name.replace("_", " ") for name in catalogue.aspects]
+            draw_correlation(axes, _correlations(mean[None])[0], names)
+            axes.set_title(f"{title}: correlation of aspects")
+        return drawn
+
+    def plot_comparison(
+        self, user: str, first: str, second: str, aspects: tuple[str, str] | None = None
+    ) -> Figure:
+        """Draw the predicted difference of two items on two aspects, as in the paper's Figure 2.
+
+        Ellipses are the density of the difference, first item minus second, in ratings; the ray
+        is the predicted direction, and the area on it how sure that is.
+
+        Parameters
+        ----------
+        user, first, second : str
+            Ids.
+        aspects : pair of str, optional
+            By default the two that differ most.
+        """
+        catalogue = self.catalogue
+        u = np.array([catalogue.users.code(user)])
+        a, b = (np.array([catalogue.items.code(name)]) for name in (first, second))
+        mean = self._rating_differences(u, a, b)[0]
+        if not mean.any() or first == second:
+            raise DataError(
+                f"{first!r} and {second!r} do not differ: there is no direction to draw"
+            )
+        if aspects is None:
+            chosen = np.sort(np.argsort(-np.abs(mean), kind="stable")[:2])
+        else:
+            chosen = np.array([catalogue.aspect(name) for name in aspects])
+        if len(set(chosen.tolist())) != 2:
+            raise ConfigError(f"aspects={aspects!r}: name two different aspects to draw")
+        # Scores times slope times stretch are ratings.
+        stretch = self._stretch
+        sigma = self._calibration.order_factor * self._pair_covariances(u, a, b)[0]
+        sigma = (sigma * np.outer(stretch, stretch))[np.ix_(chosen, chosen)]
+        names = [f"difference in {catalogue.aspects[k].replace('_', ' ')}" for k in chosen]
+        one, other = (catalogue.item_name(int(code[0])) for code in (a, b))
+        with figure(5.4, 5.4) as drawn:
+            draw_direction(
+                drawn.subplots(),
+                mean[chosen],
+                sigma,
+                mean[chosen],
+                names=names,
+                degrees_of_freedom=self._degrees_of_freedom,
+                title=f"{one} minus {other}",
+            )
+        return drawn
+
+    @property
+    def _stretch(self) -> Floats:
+        """How many units of its own scale a unit of the training scale is, per aspect."""
+        scale = self.catalogue.scale
+        zero, one = (from_training_scale(np.full(len(scale), x), scale) for x in (0.0, 1.0))
+        return one - zero
 
     def _aspect_relevance(self, users: Codes, items: Codes, aspect: int) -> Floats:
         """Return the correlation of each aspect with the one that ranks (paper 4.5)."""
@@ -165,14 +253,12 @@ class MultivariateModel(FactorModel):
         mean, deviation = self._conditional(
             users, items, to_training_scale(given.values, catalogue.scale)
         )
-        low = from_training_scale(np.ones(len(catalogue.aspects)), catalogue.scale)
-        high = from_training_scale(np.full(len(catalogue.aspects), 5.0), catalogue.scale)
         known = ~np.isnan(given.values)
         ratings = from_training_scale(np.clip(mean, 1, 5), catalogue.scale)
         columns = dict(
             zip(catalogue.aspects, np.where(known, given.values, ratings).T, strict=True)
         )
-        spread = (deviation * (high - low) / 4).T
+        spread = (deviation * self._stretch).T
         columns |= {f"{name}_sd": spread[k] for k, name in enumerate(catalogue.aspects)}
         return pl.DataFrame([given.users.alias("user"), given.items.alias("item")]).with_columns(
             pl.Series(name, column, dtype=pl.Float64) for name, column in columns.items()
@@ -196,6 +282,11 @@ def _scale_of_variance(degrees_of_freedom: float | None) -> float:
     if degrees_of_freedom is None or degrees_of_freedom <= 2:
         return 1.0
     return (degrees_of_freedom - 2) / degrees_of_freedom
+
+
+def _correlations(covariances: Floats) -> Floats:
+    deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    return covariances / (deviations[:, :, None] * deviations[:, None, :])
 
 
 def _blocks(rows: int) -> list[slice]:

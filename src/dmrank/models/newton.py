@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_STEPS = 25
+#: More than a concave function ever needs.
+STEPS = 25
 _HALVINGS = 12
 _SMALLEST_GAIN = 1e-6
 
@@ -23,7 +24,13 @@ class Local(NamedTuple):
     curvature: Floats
 
 
-def climb(at: Callable[[Floats], Local], start: Floats, *, nonnegative: bool = False) -> Floats:
+def climb(
+    at: Callable[[Floats], Local],
+    start: Floats,
+    *,
+    nonnegative: bool = False,
+    steps: int = STEPS,
+) -> Floats:
     """Return where a function is highest, from a start; a step that does not gain is halved.
 
     Parameters
@@ -34,6 +41,8 @@ def climb(at: Callable[[Floats], Local], start: Floats, *, nonnegative: bool = F
         Where to begin.
     nonnegative : bool
         Keep every variable at or above 0.
+    steps : int
+        The most steps.
 
     Examples
     --------
@@ -43,7 +52,7 @@ def climb(at: Callable[[Floats], Local], start: Floats, *, nonnegative: bool = F
     [ 3. -1.] [3. 0.]
     """
     x, here = start, at(start)
-    for _ in range(_STEPS):
+    for _ in range(steps):
         # At the bound, a variable that wants to go below it stays.
         free = ~((x <= 0) & (here.gradient <= 0)) if nonnegative else np.ones(len(x), np.bool_)
         step = np.zeros(len(x))

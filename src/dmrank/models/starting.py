@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.errors import ConfigError, DataError
+from dmrank.errors import DataError
 from dmrank.ids import Ids
 from dmrank.models.catalogue import Catalogue
 from dmrank.ratings import Ratings
 from dmrank.training.data import Parameters
 
+#: Parameters on which the shape of what is learned depends.
+SHAPES = ("factors", "covariance", "item_offsets")
 #: Whether an array of `Parameters` has a row per user or per item; W has neither.
 _SIDES = {
     "users": "users",
@@ -67,11 +69,6 @@ class Start:
             if codes is None or len(drawn) != len(codes):
                 # W, and one covariance for all, are carried over as a whole.
                 codes = np.arange(len(old))
-            if old.shape[1] > drawn.shape[1] or (len(old) == 0) != (len(drawn) == 0):
-                raise ConfigError(
-                    "start has other factors, covariance or item_offsets: give this model the "
-                    "same parameters"
-                )
             drawn[codes >= 0, : old.shape[1]] = old[codes[codes >= 0]]
 
     @property

@@ -166,7 +166,7 @@ def _top_n_of_vectors(
         scores = buffer[: last - first]
         for u in range(start, stop):
             score_chunk(user_vectors[u], item_columns, first, scores)
-            sizes[u - start], next_seen[u - start] = _offer(
+            sizes[u - start], next_seen[u - start] = offer(
                 scores,
                 codes[first:last],
                 allowed[first:last],
@@ -177,7 +177,7 @@ def _top_n_of_vectors(
                 sizes[u - start],
             )
     for u in range(start, stop):
-        _sort(best_items[u], best_scores[u], sizes[u - start])
+        sort_heap(best_items[u], best_scores[u], sizes[u - start])
 
 
 @njit(cache=True, nogil=True)
@@ -194,14 +194,14 @@ def _top_n_of_scores(
 ) -> None:
     for u in range(start, stop):
         seen = seen_items[: seen_ptr[u + 1]]
-        size, _ = _offer(
+        size, _ = offer(
             scores[u], codes, allowed, seen, seen_ptr[u], best_items[u], best_scores[u], 0
         )
-        _sort(best_items[u], best_scores[u], size)
+        sort_heap(best_items[u], best_scores[u], size)
 
 
 @njit(cache=True, nogil=True)
-def _offer(
+def offer(
     scores: Any,
     codes: Any,
     allowed: Any,
@@ -281,7 +281,7 @@ def _sift_down(items: Any, scores: Any, size: int, item: Any, score: Any) -> Non
 
 
 @njit(cache=True, nogil=True)
-def _sort(items: Any, scores: Any, size: int) -> None:
+def sort_heap(items: Any, scores: Any, size: int) -> None:
     """Turn a heap into a list, best first: the worst goes to the end, again and again."""
     for end in range(size - 1, 0, -1):
         item, score = items[end], scores[end]

@@ -15,7 +15,7 @@ from dmrank.tables import Table, open_table
 from dmrank.text.discovery import Discovered, discover, too_few
 from dmrank.text.lexicon import Lexicon
 from dmrank.text.lexicon_files import load_lexicon
-from dmrank.text.reviews import ReviewColumns, count_reviews, sample_reviews, to_stars
+from dmrank.text.reviews import ReviewColumns, count_reviews, sample_reviews
 from dmrank.text.roles import assign_roles
 from dmrank.text.tokens import join_texts, tokenize
 
@@ -64,13 +64,10 @@ def discover_aspects(
     columns = ReviewColumns(text, overall=overall, title=title).resolve(table, ids=False)
     around = None if seeds is None else load_lexicon(seeds)
     rows = count_reviews(table, columns)
-    drawn = sample_reviews(table, columns, _DISCOVER_FROM)
+    drawn = sample_reviews(table, columns, _DISCOVER_FROM, scale)
     if len(drawn) == 0:
         raise DataError(f"{table.name}: no review has text: there is nothing to find aspects in")
-    stars = None
-    if overall is not None:
-        values = drawn["overall"].to_numpy()
-        stars = to_stars(values, scale, table.name, overall, 1)
+    stars = None if overall is None else drawn["overall"].to_numpy()
     whole = len(drawn) < _DISCOVER_FROM
     share = 1.0 if whole else len(drawn) / rows
     found = discover(

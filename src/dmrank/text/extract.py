@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Final
 
-import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
@@ -157,16 +156,10 @@ def obtain_polarity(
         raise ConfigError(f"learn_from={learn_from}: give 0 or more reviews")
     if columns.overall is None or learn_from == 0:
         return lexicon_polarity(lexicon)
-    drawn = sample_reviews(table, columns, learn_from)
+    drawn = sample_reviews(table, columns, learn_from, _pair(scale))
     if len(drawn) < _FEWEST:
         return lexicon_polarity(lexicon)
-    overall = drawn["overall"].to_numpy()
-    low, high = _pair(scale)
-    if ((overall < low) | (overall > high)).any():
-        # The stream that rates the reviews names the row.
-        overall = np.clip(overall, low, high)
-    stars = to_stars(overall, (low, high), table.name, columns.overall, 1)
-    return learn_from_texts(drawn["text"], stars, lexicon)
+    return learn_from_texts(drawn["text"], drawn["overall"].to_numpy(), lexicon)
 
 
 @dataclass
@@ -199,16 +192,26 @@ class RatingStream:
                 progress.update(done)
 
     def _rate(self, rows: pl.DataFrame, first_row: int) -> tuple[pl.DataFrame, Summary]:
+        self._check_ids(rows, first_row)
         stars = None
         if self.columns.overall is not None:
-            overall = rows["overall"].fill_null(np.nan).to_numpy()
             scale, column = self.extractor.scale, self.columns.overall
-            stars = to_stars(overall, scale, self.table.name, column, first_row)
+            stars = to_stars(rows["overall"], scale, self.table.name, column, first_row)
         scores, found = self.extractor.score(rows["text"])
         ratings = self.extractor.rate(scores, stars)
         frame = rows.drop("text").with_columns(self.extractor.columns(ratings).values())
         anything = pl.any_horizontal(pl.col(name).is_not_null() for name in self.aspects)
         return frame.filter(anything), found
+
+    def _check_ids(self, rows: pl.DataFrame, first_row: int) -> None:
+        for purpose, column in (("user", self.columns.user), ("item", self.columns.item)):
+            empty = (rows[purpose] == "").fill_null(True)
+            if empty.any():
+                row = first_row + (empty.arg_max() or 0)
+                raise DataError(
+                    f"{self.table.name}: column {column!r}, row {row:,}: the {purpose} is empty; "
+                    f"every review needs a {purpose} id"
+                )
 
     def collect(self) -> Ratings:
         """Extract everything into memory."""

@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dmrank.errors import DataError
-from dmrank.tables import Table
+from dmrank.errors import ConfigError, DataError
+from dmrank.tables import Table, Types
 from dmrank.text.reading import clean_texts
 
 #: Reviews that are held in memory at a time.
 BLOCK: Final = 4_096
+_WINDOW: Final = 32_768
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,12 @@ class ReviewColumns:
             native = [self.timestamp] if temporal else []
         texts = [column for column in names.values() if column not in native]
         numbers = [] if self.overall is None else [self.overall]
-        batches = table.batches(text=list(dict.fromkeys(texts)), numbers=numbers, native=native)
-        for batch in batches:
-            for start in range(0, len(batch), BLOCK):
-                yield self._block(batch[start : start + BLOCK], names)
+        for window in _windows(table, self.text):
+            for batch in window.batches(
+                text=list(dict.fromkeys(texts)), numbers=numbers, native=native
+            ):
+                for start in range(0, len(batch), BLOCK):
+                    yield self._block(batch[start : start + BLOCK], names)
 
     def _block(self, rows: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
         kept = [rows[names[n]].alias(n) for n in names if n not in ("text", "title")]
@@ -86,40 +89,85 @@ class ReviewColumns:
         return pl.DataFrame([*kept, *overall, text])
 
 
+def _windows(table: Table, column: str) -> Iterator[Table]:
+    """Cut a parquet file into windows of rows: Polars would read far ahead in a long one."""
+    if not table.name.endswith(".parquet"):
+        yield table
+        return
+    for start in range(0, _count_rows(table, column), _WINDOW):
+
+        def scan(types: Types, start: int = start) -> pl.LazyFrame:
+            return table.scan(types).slice(start, _WINDOW)
+
+        yield replace(table, scan=scan)
+
+
 def count_reviews(table: Table, columns: ReviewColumns) -> int:
     """Count the rows of a table without keeping them."""
+    return _count_rows(table, columns.text)
+
+
+def _count_rows(table: Table, column: str) -> int:
     with table.readable():
-        rows = table.scan({columns.text: pl.String}).select(pl.len()).collect(engine="streaming")
+        rows = table.scan({column: pl.String}).select(pl.len()).collect(engine="streaming")
     return int(rows.item())
 
 
 def sample_reviews(
-    table: Table, columns: ReviewColumns, most: int, *, seed: int = 0
+    table: Table, columns: ReviewColumns, most: int, scale: tuple[float, float], *, seed: int = 0
 ) -> pl.DataFrame:
-    """Return the text and, if known, overall rating of at most so many reviews, spread evenly.
+    """Return the text and, if known, stars from 1 to 5 of at most so many reviews, spread evenly.
 
     Without an overall rating, or without text, a review is not drawn.
     """
     random = np.random.default_rng(seed)
-    kept = pl.DataFrame()
+    drawn = _Drawn(most)
+    done = 0
     for block in columns.stream(table, ids=False):
-        keys = pl.Series("key", random.random(len(block)))
-        rows = block.with_columns(keys).filter(pl.col("text").str.contains(r"\S"))
+        rows = block.with_columns(pl.Series("key", random.random(len(block))))
         if columns.overall is not None:
-            rows = rows.filter(pl.col("overall").is_not_nan() & pl.col("overall").is_not_null())
-        kept = pl.concat([kept, rows], how="diagonal") if len(kept) else rows
-        if len(kept) > 2 * most:
-            kept = kept.bottom_k(most, by="key")
-    # In the order of the table, whatever was dropped on the way.
-    kept = kept.with_row_index("row").bottom_k(most, by="key").sort("row")
-    return kept.drop("row", "key")
+            stars = to_stars(block["overall"], scale, table.name, columns.overall, done + 1)
+            rows = rows.with_columns(pl.Series("overall", stars)).filter(~np.isnan(stars))
+        done += len(block)
+        drawn.add(rows.filter(pl.col("text").str.contains(r"\S")))
+    return drawn.finish()
+
+
+class _Drawn:
+    """The rows with the lowest keys so far, a few more than wanted."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.highest = most, np.inf
+        self.frames: list[pl.DataFrame] = []
+
+    def add(self, rows: pl.DataFrame) -> None:
+        rows = rows.filter(pl.col("key") < self.highest)
+        # Copied one by one: a slice of a column would keep all texts of its block in memory.
+        self.frames.append(rows.with_columns(pl.Series("text", rows["text"].to_list(), pl.String)))
+        if sum(map(len, self.frames)) > 2 * self.most:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        kept = pl.concat(self.frames)
+        self.highest = float(np.partition(kept["key"].to_numpy(), self.most)[self.most])
+        self.frames = []
+        self.add(kept)
+
+    def finish(self) -> pl.DataFrame:
+        """Return what is wanted, in the order of the table."""
+        if sum(map(len, self.frames)) > self.most:
+            self._shrink()
+        return pl.concat(self.frames).drop("key") if self.frames else pl.DataFrame({"text": []})
 
 
 def to_stars(
-    values: NDArray[np.float32], scale: tuple[float, float], name: str, column: str, first_row: int
+    overall: pl.Series, scale: tuple[float, float], name: str, column: str, first_row: int
 ) -> NDArray[np.float64]:
-    """Map overall ratings to stars from 1 to 5, refusing those outside the scale."""
+    """Map overall ratings to stars from 1 to 5, NaN where missing; refuse those off the scale."""
     low, high = scale
+    if not (np.isfinite(scale).all() and low < high):
+        raise ConfigError(f"scale ({low:g}, {high:g}): low must be below high, such as (1, 5)")
+    values = overall.fill_null(np.nan).to_numpy()
     bad = (values < low) | (values > high)
     if bad.any():
         row = int(bad.argmax())
