@@ -218,8 +218,8 @@ def draw_direction(
     --------
     >>> with figure(4, 4) as drawn:
     ...     area = draw_direction(drawn.subplots(), np.ones(2), np.eye(2), np.array([2.0, -1.0]))
-    >>> round(area, 3)
-    0.048
+    >>> round(area, 2)
+    0.05
     """
     mean, direction = np.asarray(mean, np.float64), np.asarray(direction, np.float64)
     covariance = np.asarray(covariance, np.float64)

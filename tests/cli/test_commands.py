@@ -30,7 +30,7 @@ def test_help_answers_at_once_and_names_every_command() -> None:
         started = time.perf_counter()
         result = run("--help")
         times.append(time.perf_counter() - started)
-    assert all(command in result.stdout for command in ("demo", "stats", "prepare", "fit"))
+    assert all(command in result.stdout for command in ("demo", "stats", "prepare", "fit", "paper"))
     # 0.3 s on an idle machine; the suite runs on busy cores.
     assert min(times) < 0.6
 

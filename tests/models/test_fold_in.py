@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dmrank
@@ -284,6 +284,7 @@ FAMILIES = [Gaussian(margin=0.2), Student(degrees_of_freedom=5.0, margin=0.2)]
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=["gaussian", "student"])
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1_000))
 def test_factors_are_at_the_maximum(family, seed: int) -> None:
     pairs, ridge = _problem(seed), np.full(2, 0.05)
@@ -301,6 +302,7 @@ def test_nonnegative_factors_stay_so() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=["gaussian", "student"])
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1_000))
 def test_every_covariance_step_is_at_least_as_likely(family, seed: int) -> None:
     pairs, x = _problem(seed), np.array([0.5, -0.3])
