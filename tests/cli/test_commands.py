@@ -144,6 +144,7 @@ def test_demo_shows_statistics_and_writes_its_files(demo) -> None:
     assert "60,000" in shown
     assert {file.name for file in folder.iterdir()} == {
         "hotels.parquet", "hotels.dmrank", "ratings.png", "recovery.png", "training.png",
+        "comparison.png", "correlations.png", "profile.png",
     }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from dmrank.ranking.partition import Partition, make_partition, top_n_of_cluster
 #: Version of the index file.
 _FORMAT = 1
 #: A search looks into this share of the clusters.
-_SHARE = 0.05
+_SHARE = 0.04
 #: Items compared when a file is opened, to see that it was made from this model.
 _COMPARED = 64
 
@@ -45,9 +45,9 @@ class ApproximateIndex:
         What it is built for. Where a mix of aspects changes only the vectors of users (DMR and MBPR
         without item offsets, MTER, EFM, PTF, IALS), the index answers any other mix as well.
     clusters : int, optional
-        By default twice the root of the number of items.
+        By default four times the root of the number of items.
     probes : int, optional
-        How many clusters a search looks into: more finds more, and takes longer. By default 5 %.
+        How many clusters a search looks into: more finds more, and takes longer. By default 4 %.
 
     Examples
     --------

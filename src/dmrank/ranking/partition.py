@@ -19,9 +19,9 @@ from dmrank.ranking.items import allowed_mask
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.scoring import (
     ITEMS_PER_CHUNK,
+    USERS_PER_TASK,
     as_matrix,
     checked_users,
-    dot,
     largest,
     score_chunk,
 )
@@ -31,16 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 # So many clusters times the root of the number of items: centres cost as much as what is found.
-_CLUSTERS_PER_ROOT = 2
+_CLUSTERS_PER_ROOT = 4
 # The centres are learned from so many items for each, in so many rounds.
 _ITEMS_PER_CENTRE = 64
 _ROUNDS = 8
-# So many clusters of each user are looked into at once.
-_FIRST = 4
-# Enough for a cluster to be asked for by several.
-_USERS_PER_TASK = 256
-# Steps between the lowest and the highest score of a centre.
-_BINS = 512
 
 
 class Partition(NamedTuple):
@@ -56,8 +50,6 @@ class Partition(NamedTuple):
         Codes of the items, ascending within a cluster.
     blocks
         Their vectors, flat: cluster after cluster, in each one factor after the other.
-    reach
-        The largest distance of an item of each cluster from its centre.
     n_items
         Number of all items, also those that take no part.
     largest
@@ -68,7 +60,6 @@ class Partition(NamedTuple):
     pointer: NDArray[np.int64]
     codes: NDArray[np.int32]
     blocks: NDArray[np.float32]
-    reach: NDArray[np.float32]
     n_items: int
     largest: float
 
@@ -96,7 +87,7 @@ def make_partition(
     taking_part
         True for the items that can be found; by default all.
     clusters
-        How many; by default twice the root of the number of items.
+        How many; by default four times the root of the number of items.
     threads
         Number of threads; by default one per core.
 
@@ -126,17 +117,7 @@ def make_partition(
     for start, stop in pairwise(pointer):
         blocks[start * factors : stop * factors] = rows[order[start:stop]].T.ravel()
     columns = np.ascontiguousarray(centres.T)
-    reach = _reach(rows, centres, cluster)
-    return Partition(columns, pointer, codes[order], blocks, reach, n_items, largest(rows))
-
-
-def _reach(
-    rows: NDArray[np.float32], centres: NDArray[np.float32], cluster: NDArray[np.int32]
-) -> NDArray[np.float32]:
-    reach = np.zeros(len(centres), dtype=np.float32)
-    np.maximum.at(reach, cluster, np.linalg.norm(rows - centres[cluster], axis=1))
-    # A little more, so that rounding never makes a bound too low.
-    return reach * np.float32(1.001)
+    return Partition(columns, pointer, codes[order], blocks, n_items, largest(rows))
 
 
 def _learned_centres(
@@ -206,14 +187,24 @@ def top_n_of_clusters(
     if allowed is not None:
         mask = allowed_mask(allowed, partition.n_items)[codes]
     best = no_items(len(users), n)
-    probes = min(probes, clusters)
-    if probes:
-        for_ranges(
-            lambda start, stop: _search(start, stop, users, partition, mask, seen, probes, best),
-            len(users),
-            _USERS_PER_TASK,
-            threads,
-        )
+    for_ranges(
+        lambda start, stop: _search(
+            start,
+            stop,
+            users,
+            partition.centres,
+            partition.pointer,
+            partition.blocks,
+            codes,
+            mask,
+            *seen,
+            min(probes, clusters),
+            *best,
+        ),
+        len(users),
+        USERS_PER_TASK,
+        threads,
+    )
     return best
 
 
@@ -222,127 +213,60 @@ def _search(
     start: int,
     stop: int,
     user_vectors: Any,
-    partition: Any,
+    centres: Any,
+    pointer: Any,
+    blocks: Any,
+    codes: Any,
     allowed: Any,
-    seen: Any,
+    seen_ptr: Any,
+    seen_items: Any,
     probes: int,
-    best: Any,
+    best_items: Any,
+    best_scores: Any,
 ) -> None:
-    """Look into the best clusters of each user first, and then into the others cluster by cluster.
-
-    What the first ones hold rules out many others, and a cluster that was read serves all users.
-    """
-    clusters = partition.centres.shape[1]
-    centre_scores = np.empty(clusters, np.float32)
-    probed = np.empty(probes, np.int32)
-    bins = np.empty(_BINS, np.int64)
+    factors, clusters = centres.shape
+    numbers = np.arange(clusters).astype(np.int32)
+    every = np.ones(clusters, np.bool_)
     buffer = np.empty(ITEMS_PER_CHUNK, np.float32)
-    sizes = np.zeros(stop - start, np.int64)
-    # For each cluster, who looks into it: a list that ends with −1.
-    first_of = np.full(clusters, -1, np.int32)
-    waiting = max(probes - _FIRST, 0) * (stop - start)
-    next_of, user_of = np.empty(waiting, np.int32), np.empty(waiting, np.int32)
-    bound_of = np.empty(waiting, np.float32)
-    count = 0
+    probed = np.empty(probes, np.int32)
+    probed_scores = np.empty(probes, np.float32)
     for u in range(start, stop):
         user = user_vectors[u]
+        probed_scores[:] = -np.inf
+        count = 0
         for first in range(0, clusters, ITEMS_PER_CHUNK):
             last = min(first + ITEMS_PER_CHUNK, clusters)
-            score_chunk(user, partition.centres, first, centre_scores[first:last])
-        _highest(centre_scores, probed, bins)
-        length = np.sqrt(dot(user, user))
-        for number in range(probes):
-            cluster = probed[number]
-            if number < _FIRST:
-                sizes[u - start] = _look_into(
-                    cluster, u, user, partition, allowed, seen, buffer, best, sizes[u - start]
-                )
-                continue
-            # No item of the cluster scores higher than this (Cauchy and Schwarz).
-            bound = centre_scores[cluster] + length * partition.reach[cluster]
-            if bound >= _threshold(u, sizes[u - start], best):
-                user_of[count], bound_of[count] = u, bound
-                next_of[count], first_of[cluster] = first_of[cluster], count
-                count += 1
-    for cluster in range(clusters):
-        at = first_of[cluster]
-        while at >= 0:
-            u = user_of[at]
-            if bound_of[at] >= _threshold(u, sizes[u - start], best):
-                sizes[u - start] = _look_into(
-                    cluster,
-                    u,
-                    user_vectors[u],
-                    partition,
-                    allowed,
+            scores = buffer[: last - first]
+            score_chunk(user, centres, first, scores)
+            count, _ = offer(
+                scores,
+                numbers[first:last],
+                every[first:last],
+                seen_items[:0],
+                0,
+                probed,
+                probed_scores,
+                count,
+            )
+        sort_heap(probed, probed_scores, count)
+        seen = seen_items[: seen_ptr[u + 1]]
+        size = 0
+        for probe in range(count):
+            a, b = pointer[probed[probe]], pointer[probed[probe] + 1]
+            block = blocks[a * factors : b * factors].reshape((factors, b - a))
+            for first in range(0, b - a, ITEMS_PER_CHUNK):
+                last = min(first + ITEMS_PER_CHUNK, b - a)
+                scores = buffer[: last - first]
+                score_chunk(user, block, first, scores)
+                own = seen_ptr[u] + np.searchsorted(seen[seen_ptr[u] :], codes[a + first])
+                size, _ = offer(
+                    scores,
+                    codes[a + first : a + last],
+                    allowed[a + first : a + last],
                     seen,
-                    buffer,
-                    best,
-                    sizes[u - start],
+                    own,
+                    best_items[u],
+                    best_scores[u],
+                    size,
                 )
-            at = next_of[at]
-    for u in range(start, stop):
-        sort_heap(best.items[u], best.scores[u], sizes[u - start])
-
-
-@njit(cache=True, nogil=True)
-def _threshold(u: int, size: int, best: Any) -> Any:
-    """Return the score that an item has to reach to be listed."""
-    return best.scores[u, 0] if size == best.scores.shape[1] else np.float32(-np.inf)
-
-
-@njit(cache=True, nogil=True)
-def _look_into(
-    cluster: int,
-    u: int,
-    user: Any,
-    partition: Any,
-    allowed: Any,
-    seen: Any,
-    buffer: Any,
-    best: Any,
-    size: int,
-) -> int:
-    """Put the best items of a cluster into a user's heap; return its size."""
-    factors = len(user)
-    start, stop = partition.pointer[cluster], partition.pointer[cluster + 1]
-    length = stop - start
-    block = partition.blocks[start * factors : stop * factors].reshape((factors, length))
-    for first in range(0, length, ITEMS_PER_CHUNK):
-        last = min(first + ITEMS_PER_CHUNK, length)
-        scores = buffer[: last - first]
-        score_chunk(user, block, first, scores)
-        size, _ = offer(
-            scores,
-            partition.codes[start + first : start + last],
-            allowed[start + first : start + last],
-            seen.items[: seen.pointer[u + 1]],
-            seen.pointer[u],
-            best.items[u],
-            best.scores[u],
-            size,
-        )
-    return size
-
-
-@njit(cache=True, nogil=True)
-def _highest(scores: Any, chosen: Any, bins: Any) -> None:
-    """Choose the highest scores, nearly in order: those that share a bin keep their place."""
-    low, high = scores.min(), scores.max()
-    scale = np.float32(_BINS - 1) / (high - low) if high > low else np.float32(0)
-    bins[:] = 0
-    for score in scores:
-        bins[int((score - low) * scale)] += 1
-    # The first place of each bin, from the highest to the one that fills up the list.
-    last, place = _BINS, 0
-    while place < len(chosen):
-        last -= 1
-        count = bins[last]
-        bins[last] = place
-        place += count
-    for number in range(len(scores)):
-        own = int((scores[number] - low) * scale)
-        if own >= last:
-            if bins[own] < len(chosen):
-                chosen[bins[own]] = number
-            bins[own] += 1
+        sort_heap(best_items[u], best_scores[u], size)
