@@ -3,6 +3,9 @@
     python benchmarks/recommend.py                   # needs `pip install implicit` beside dmrank
     python benchmarks/recommend.py --index           # exact and approximate, a million items
 
+With hnswlib installed, --index shows its graph on the same vectors as well: arrays alone, without
+filters or tables.
+
 Every timing is the median of runs in turns. Independent normal factors are the hard case, without
 any structure to use, as no trained model has them; clusters of items with norms that differ are
 closer to what is learned.
@@ -20,7 +23,9 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +39,9 @@ from dmrank.models.scores import ItemLists
 FACTORS = 10
 LENGTH = 10
 REPEATS = 3
-PROBED = (0.01, 0.02, 0.04, 0.08)
+PROBED = (0.02, 0.035, 0.05, 0.1)
+#: How widely hnswlib searches.
+WIDTHS = (20, 40, 80)
 _ROW = "{:<44}{:>16}{:>12}"
 
 
@@ -54,7 +61,7 @@ def timed(runs: dict[str, Callable[[], object]], repeats: int = REPEATS) -> dict
 
 def compare_with_implicit(users: int, items: int, ratings: int, threads: int) -> None:
     data = dmrank.make_ratings(users, items, ratings, seed=0).ratings.compact()
-    model = dmrank.MBPR(factors=FACTORS, iterations=500, threads=threads, seed=0).fit(data)
+    model = dmrank.IALS(factors=FACTORS, iterations=5, threads=threads, seed=0).fit(data)
     print(f"{data}, {FACTORS} factors, {threads} threads")
     everybody = np.arange(len(data.users), dtype=np.int32)
     names = list(data.users)
@@ -80,8 +87,9 @@ def compare_with_implicit(users: int, items: int, ratings: int, threads: int) ->
         print(_ROW.format(name, f"{len(names) / took:,.0f}", f"{best / took:.1f}×"))
     print_single(model, names)
     some = names[:2_000]
-    by_all = timed({"all": lambda: model.recommend(some, LENGTH, by="all")})["all"]
-    print(_ROW.format('dmrank, recommend(by="all")', f"{len(some) / by_all:,.0f}", ""), flush=True)
+    dmr = dmrank.DMR(factors=FACTORS, iterations=500, threads=threads, seed=0).fit(data)
+    by_all = timed({"all": lambda: dmr.recommend(some, LENGTH, by="all")})["all"]
+    print(_ROW.format('DMR, recommend(by="all")', f"{len(some) / by_all:,.0f}", ""), flush=True)
 
 
 def implicit_lists(
@@ -104,9 +112,10 @@ def print_agreement(
     ours: tuple[NDArray[np.int32], NDArray[np.float32]],
     theirs: tuple[NDArray[np.int32], NDArray[np.float32]],
 ) -> None:
-    difference = np.abs(ours[1] - theirs[1]).max()
+    difference, largest = np.abs(ours[1] - theirs[1]).max(), np.abs(theirs[1]).max()
     same = (ours[0] == theirs[0]).mean()
-    print(f"largest difference of scores {difference:.1e}; {same:.5%} of places hold the same item")
+    print(f"scores up to {largest:.2g}, the largest difference {difference:.1e}; ", end="")
+    print(f"{same:.5%} of places hold the same item")
 
 
 def print_single(model: dmrank.Model, names: list[str]) -> None:
@@ -185,7 +194,6 @@ def measure_index(kind: str, items: int, threads: int) -> None:
     for share in PROBED:
         index.probes = round(share * index.clusters)
         found = index.recommend(asked, LENGTH)["item"].to_numpy().reshape(-1, LENGTH)
-        recall = np.mean([np.isin(a, b).mean() for a, b in zip(exact, found, strict=True)])
         many = timed(
             {
                 "exact": lambda: model.recommend(asked, LENGTH),
@@ -202,7 +210,7 @@ def measure_index(kind: str, items: int, threads: int) -> None:
         print(
             row.format(
                 index.probes,
-                f"{recall:.3f}",
+                f"{recall(exact, found):.3f}",
                 *(f"{len(asked) / many[name]:,.0f}" for name in ("exact", "index")),
                 f"{many['exact'] / many['index']:.1f}×",
                 *(f"{1e3 * one[name]:.2f}" for name in ("exact", "index")),
@@ -210,6 +218,37 @@ def measure_index(kind: str, items: int, threads: int) -> None:
             ),
             flush=True,
         )
+    if find_spec("hnswlib"):
+        codes = model.catalogue.items.codes(exact.ravel()).reshape(exact.shape)
+        queries = model.factors.users[model.catalogue.users.codes(asked)]
+        measure_hnswlib(model.factors.items, queries, codes, threads)
+
+
+def recall(exact: NDArray[Any], found: NDArray[Any]) -> float:
+    shares = [np.isin(one, two).mean() for one, two in zip(exact, found, strict=True)]
+    return float(np.mean(shares))
+
+
+def measure_hnswlib(
+    items: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    exact: NDArray[np.int32],
+    threads: int,
+) -> None:
+    import hnswlib
+
+    graph = hnswlib.Index("ip", items.shape[1])
+    graph.init_index(len(items), M=16, ef_construction=100, random_seed=0)
+    graph.set_num_threads(threads)
+    started = time.perf_counter()
+    graph.add_items(items)
+    print(f"hnswlib: built in {time.perf_counter() - started:.0f} s")
+    for width in WIDTHS:
+        graph.set_ef(width)
+        found, _ = graph.knn_query(queries, LENGTH)
+        seconds = timed({"graph": lambda: graph.knn_query(queries, LENGTH)})["graph"]
+        share = recall(exact, found)
+        print(f"    ef={width:<6}recall {share:.3f} {len(queries) / seconds:>10,.0f} users/s")
 
 
 def main() -> None:

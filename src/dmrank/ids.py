@@ -100,11 +100,11 @@ class Ids:
 
     def names(self, codes: NDArray[np.integer]) -> pl.Series:
         """Return the ids that belong to codes."""
-        return self.series.gather(codes)
+        return self.series[codes]
 
     def take(self, codes: NDArray[np.integer]) -> Ids:
         """Return the map of a subset, given by ascending codes."""
-        return Ids.from_sorted(self.series.gather(codes), kind=self.kind)
+        return Ids.from_sorted(self.series[codes], kind=self.kind)
 
     def _unknown(self, name: object) -> UnknownUserError | UnknownItemError:
         if not isinstance(name, str):

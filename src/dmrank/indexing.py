@@ -46,7 +46,7 @@ class Indexer:
         codes = np.empty(len(keys), dtype=np.int32)
         first_rows = np.empty(len(keys), dtype=np.int64)
         count = _assign_codes(keys, self._slots, self._keys, self._count, codes, first_rows)
-        self._names.append(ids.gather(first_rows[: count - self._count]))
+        self._names.append(ids[first_rows[: count - self._count]])
         self._count = count
         return codes
 
@@ -56,7 +56,7 @@ class Indexer:
         order = names.arg_sort().to_numpy()
         final_code = np.empty(len(order), dtype=np.int32)
         final_code[order] = np.arange(len(order), dtype=np.int32)
-        return Ids.from_sorted(names.gather(order), kind=self._kind), final_code
+        return Ids.from_sorted(names[order], kind=self._kind), final_code
 
     def _reserve(self, size: int) -> None:
         """Keep the hash table at most half full even if every new row has a new id."""

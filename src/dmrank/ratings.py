@@ -250,7 +250,7 @@ class Ratings:
             items=self.items.take(items),
             user_pointer=np.append(self.user_pointer[:-1][users], len(self)),
             item_codes=new_item_code[self.item_codes],
-            item_names=None if self.item_names is None else self.item_names.gather(items),
+            item_names=None if self.item_names is None else self.item_names[items],
         )
 
     def with_ids(self, users: Ids, items: Ids, item_names: pl.Series | None) -> Ratings:
@@ -316,7 +316,7 @@ class Ratings:
             self.items.names(self.item_codes).alias("item"),
         ]
         if self.item_names is not None:
-            columns.append(self.item_names.gather(self.item_codes).alias("item_name"))
+            columns.append(self.item_names[self.item_codes].alias("item_name"))
         if self.timestamps is not None:
             times = pl.Series("timestamp", self.timestamps)
             columns.append(times.set(times == NO_TIMESTAMP, None))

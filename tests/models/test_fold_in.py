@@ -37,12 +37,12 @@ from dmrank.directional import (
     log_likelihood,
 )
 from dmrank.models.estimation import (
-    LinearPairs,
     OwnCovariance,
     fit_covariance,
     fit_factors,
     ray_terms,
 )
+from dmrank.models.linear_pairs import LinearPairs
 from dmrank.models.whitening import whiten
 
 ASPECTS = ["overall", "service", "value"]

@@ -19,12 +19,13 @@ from dmrank.models.hooks import By
 from dmrank.models.listing import check_length, list_table
 from dmrank.models.rankers import make_ranker
 from dmrank.models.scores import Vectors
-from dmrank.ranking.partition import Partition, make_partition, top_n_of_clusters
+from dmrank.ranking.cluster_search import top_n_of_clusters
+from dmrank.ranking.partition import Partition, make_partition
 
 #: Version of the index file.
 _FORMAT = 1
 #: A search looks into this share of the clusters.
-_SHARE = 0.04
+_SHARE = 0.035
 #: Items compared when a file is opened, to see that it was made from this model.
 _COMPARED = 64
 
@@ -45,9 +46,9 @@ class ApproximateIndex:
         What it is built for. Where a mix of aspects changes only the vectors of users (DMR and MBPR
         without item offsets, MTER, EFM, PTF, IALS), the index answers any other mix as well.
     clusters : int, optional
-        By default four times the root of the number of items.
+        By default three times the root of the number of items.
     probes : int, optional
-        How many clusters a search looks into: more finds more, and takes longer. By default 4 %.
+        How many clusters a search looks into: more finds more, and takes longer. By default 3.5 %.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class ApproximateIndex:
     >>> model = dmrank.MBPR(factors=4, iterations=50, seed=1).fit(ratings)
     >>> index = model.index(probes=12)
     >>> index
-    ApproximateIndex(MBPR, 80 items, 36 clusters, probes=12)
+    ApproximateIndex(MBPR, 80 items, 27 clusters, probes=12)
     >>> index.recommend("u000003", n=3, by="value").columns
     ['user', 'rank', 'item', 'score', 'item_name']
     """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dmrank.directional.families import Family
 from dmrank.directional.scales import to_training_scale
 from dmrank.models.catalogue import Catalogue
-from dmrank.models.estimation import LinearPairs, OwnCovariance, estimate
+from dmrank.models.estimation import OwnCovariance, estimate
 from dmrank.models.fold_pairs import (
     Factors,
     RatingsOf,
@@ -20,6 +20,12 @@ from dmrank.models.fold_pairs import (
     draw_user_pairs,
 )
 from dmrank.models.grown import Side
+from dmrank.models.linear_pairs import (
+    LinearPairs,
+    before_folding,
+    linear_in_item,
+    linear_in_user,
+)
 from dmrank.models.profiles import Profile, Profiles
 from dmrank.training.initial import pack, unpack
 from dmrank.training.settings import CovariancePrior
@@ -70,22 +76,12 @@ class DirectionalFolding:
     def user(self, profile: Profile) -> tuple[Floats, Floats | None]:
         """Return factors and covariance of a user."""
         rng = np.random.default_rng(self.sampling.seed)
-        V, W = self.factors.items, self.factors.aspects.astype(np.float64)
 
         def draw(x: Floats, count: int) -> LinearPairs:
             pairs = draw_user_pairs(profile, self.factors, x, count, self.sampling, rng)
-            i, j = pairs.first, pairs.second
-            return LinearPairs(
-                design=(V[i] - V[j]).astype(np.float64)[:, None, :] * W,
-                constant=self.factors.offset_of(i) - self.factors.offset_of(j),
-                difference=pairs.difference,
-                kept=pairs.kept,
-                covariance=self._of_items(i, j),
-                weight=np.ones(len(i)),
-            )
+            return linear_in_user(pairs, self.factors, self._of_items(pairs.first, pairs.second))
 
-        known = profile.code < len(self.factors.users)
-        start = self.factors.users[profile.code] if known else np.zeros(W.shape[1])
+        start = before_folding(self.factors.users, profile.code)
         share = 2 * self.user_weight
         own = self._own(self.user_covariances, profile, share, len(profile.others))
         return self._estimate(draw, start, self.regularization[0], own)
@@ -103,25 +99,14 @@ class DirectionalFolding:
         not store.
         """
         rng = np.random.default_rng(self.sampling.seed)
-        U, V = self.factors.users, self.factors.items.astype(np.float64)
-        W = self.factors.aspects.astype(np.float64)
 
         def draw(x: Floats, count: int) -> LinearPairs:
             del x  # which pairs are drawn does not depend on the factors of the item
             pairs = draw_item_pairs(profile, catalogue, ratings_of, count, self.sampling, rng)
-            u, j, sign = pairs.users, pairs.others, pairs.sign[:, None]
-            of_other = (U[u] * V[j]) @ W.T + self.factors.offset_of(j)
-            return LinearPairs(
-                design=(sign * U[u])[:, None, :] * W,
-                constant=sign * (offset - of_other),
-                difference=pairs.difference,
-                kept=pairs.kept,
-                covariance=self._of_user_and_item(u, j),
-                weight=pairs.weight,
-            )
+            known = self._of_user_and_item(pairs.users, pairs.others)
+            return linear_in_item(pairs, self.factors, known, offset)
 
-        known = profile.code < len(self.factors.items)
-        start = V[profile.code] if known else np.zeros(W.shape[1])
+        start = before_folding(self.factors.items, profile.code)
         times = len(profile.others) + len(catalogue.seen_items) / len(catalogue.items)
         own = self._own(self.item_covariances, profile, 1 - self.user_weight, times)
         return self._estimate(draw, start, self.regularization[1], own)
@@ -129,13 +114,13 @@ class DirectionalFolding:
     def _estimate(
         self,
         draw: Callable[[Floats, int], LinearPairs],
-        start: NDArray[np.floating],
+        start: Floats,
         regularization: float,
         own: OwnCovariance | None,
     ) -> tuple[Floats, Floats | None]:
         return estimate(
             draw,
-            start.astype(np.float64),
+            start,
             self.family,
             np.full(len(start), regularization),
             own,

@@ -24,6 +24,7 @@ from scipy import special
 
 from dmrank.directional.families import Family, Student
 from dmrank.directional.reference import gradients
+from dmrank.models.linear_pairs import LinearPairs
 from dmrank.models.newton import STEPS, Floats, Local, climb
 from dmrank.models.whitening import whiten
 
@@ -32,37 +33,7 @@ _DRAWS_OF_PAIRS, _DRAWS_OF_HARD_PAIRS = (128, 384), (128, 128, 128, 128)
 #: Newton steps before the last draw: there is no use in being exact about a few pairs.
 _FIRST_STEPS = 2
 #: A covariance needs fewer: the prior says most of it.
-_EM_STEPS, _EM_PAIRS = 2, 64
-
-
-class LinearPairs(NamedTuple):
-    """Pairs whose predicted difference is linear in the factors that are looked for.
-
-    Attributes
-    ----------
-    design, constant : float arrays, n × K × F and n × K
-        J and m of μ = J x + m.
-    difference : float array, n × K
-        d, 0 where the aspect is dropped.
-    kept : bool array, n × K
-        Which aspects the pair keeps.
-    covariance : float array, n × K × K
-        What is known of Σ_uij.
-    weight : float array, n
-        How much a pair counts.
-    """
-
-    design: Floats
-    constant: Floats
-    difference: Floats
-    kept: NDArray[np.bool_]
-    covariance: Floats
-    weight: Floats
-
-    def and_(self, more: LinearPairs) -> LinearPairs:
-        """Return these pairs and more."""
-        both = zip(self, more, strict=True)
-        return LinearPairs(*(np.concatenate(arrays) for arrays in both))
+_EM_PAIRS, _MOST_EM_STEPS = 64, 5
 
 
 @dataclass(frozen=True)
@@ -190,6 +161,12 @@ def fit_factors(
     weight = pairs.weight / pairs.weight.sum()
     aspects = pairs.kept.sum(axis=1)
 
+    def off_curvature(push: Floats) -> Floats:
+        return np.asarray(-(off_design.T * push) @ off_design)
+
+    # f_E of the gaussian family is −½ everywhere.
+    fixed = None if isinstance(family, Student) else off_curvature(np.repeat(-weight, K))
+
     def at(x: Floats) -> Local:
         off_ray = off_design @ x + off_constant
         E = np.square(off_ray).reshape(n, K).sum(axis=1)
@@ -198,7 +175,8 @@ def fit_factors(
         pull = weight * terms.rho / length
         push = np.repeat(2 * weight * terms.E, K)
         stiff = weight * np.maximum(-terms.rho_rho, 0.0) / length**2
-        curvature = (along_design.T * stiff) @ along_design - (off_design.T * push) @ off_design
+        curvature = (along_design.T * stiff) @ along_design
+        curvature += off_curvature(push) if fixed is None else fixed
         return Local(
             value=float(weight @ terms.value - ridge @ x**2 / 2),
             gradient=along_design.T @ pull + off_design.T @ (push * off_ray) - ridge * x,
@@ -211,12 +189,15 @@ def fit_factors(
 def fit_covariance(
     pairs: LinearPairs, factors: Floats, family: Family, own: OwnCovariance
 ) -> Floats:
-    """Run a few steps of EM for Σ, the factors being known."""
+    """Run a few steps of EM for Σ, the factors being known.
+
+    The more ratings there are for each of the prior, the slower EM is: it gets more steps.
+    """
     rows = np.linspace(0, len(pairs.weight) - 1, min(_EM_PAIRS, len(pairs.weight))).astype(int)
     some = LinearPairs(*(array[rows] for array in pairs))
     mean = some.design @ factors + some.constant
     covariance = own.start
-    for _ in range(_EM_STEPS):
+    for _ in range(min(1 + int(own.ratings / own.prior_strength), _MOST_EM_STEPS)):
         of_pairs = _with(some, own, covariance).covariance
         by_covariance = gradients(some.difference, mean, of_pairs, family, some.kept).covariance
         G = np.einsum("n,nij->ij", some.weight / some.weight.sum(), by_covariance)

@@ -11,9 +11,28 @@ from dmrank.models.scores import Vectors
 from dmrank.models.trained import TrainedModel
 from dmrank.training.data import Parameters
 
+#: Pairs whose factors are gathered at once.
+_PAIRS = 1 << 16
+
 
 class FactorModel(TrainedModel):
     """A trained model with the arrays `users`, `items`, `aspects` and, maybe empty, `offsets`."""
+
+    def _raw_scores(
+        self, users: NDArray[np.integer], items: NDArray[np.integer]
+    ) -> NDArray[np.float32]:
+        """Return r̂_uik of pairs, one column per aspect, from one look at their factors."""
+        arrays, aspects = self._arrays, self._arrays["aspects"]
+        scores = np.empty((len(users), len(aspects)), dtype=np.float32)
+        for start in range(0, len(users), _PAIRS):
+            rows = slice(start, start + _PAIRS)
+            products = arrays["users"][users[rows]] * arrays["items"][items[rows]]
+            for k, weights in enumerate(aspects):
+                # A matrix product would round a row by how many others there are.
+                np.einsum("nf,f->n", products, weights, out=scores[rows, k])
+            if len(arrays["offsets"]):
+                scores[rows] += arrays["offsets"][items[rows]]
+        return scores
 
     def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""

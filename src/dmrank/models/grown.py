@@ -149,9 +149,14 @@ def _with_seen(
     more_users: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]]:
     """Return who rated what with pairs added, and which of the pairs are new."""
-    pointer, seen = catalogue.seen_pointer, catalogue.seen_items
-    pointer = np.append(pointer, np.full(more_users, pointer[-1]))
+    seen, known = catalogue.seen_items, len(catalogue.users)
+    pointer = np.append(catalogue.seen_pointer, np.full(more_users, len(seen)))
     order = np.lexsort((items, users))
+    if users[order[0]] >= known:
+        # New users alone, the common case: their ratings follow all others.
+        counts = np.bincount(users - known, minlength=more_users)
+        pointer[known + 1 :] += np.cumsum(counts)
+        return pointer, np.append(seen, items[order]).astype(np.int32, copy=False), users >= 0
     places, new = np.empty(len(users), dtype=np.int64), np.empty(len(users), dtype=np.bool_)
     for row in order:
         own = seen[pointer[users[row]] : pointer[users[row] + 1]]
@@ -161,7 +166,7 @@ def _with_seen(
     added = order[new[order]]
     counts = np.bincount(users[added], minlength=len(pointer) - 1)
     pointer[1:] += np.cumsum(counts)
-    return pointer, np.insert(seen, places[added], items[added]).astype(np.int32), new
+    return pointer, np.insert(seen, places[added], items[added]), new
 
 
 def _with_evidence(

@@ -49,13 +49,13 @@ def list_table(
     row, place = np.nonzero(best.items >= 0)
     items = best.items[row, place]
     columns = [
-        pl.Series("user", names, dtype=pl.String).gather(row),
+        pl.Series("user", names, dtype=pl.String)[row],
         pl.Series("rank", place + 1, dtype=pl.Int32),
         catalogue.items.names(items).alias("item"),
         pl.Series("score", best.scores[row, place], dtype=pl.Float32),
     ]
     if catalogue.item_names is not None:
-        columns.append(catalogue.item_names.gather(items).alias("item_name"))
+        columns.append(catalogue.item_names[items].alias("item_name"))
     if personal:
         columns.append(pl.Series("personal", users[row] >= 0))
     if aspects:

@@ -6,17 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dmrank.models.catalogue import Catalogue
-from dmrank.models.estimation import LinearPairs, fit_to_drawn
+from dmrank.models.estimation import fit_to_drawn
 from dmrank.models.fold_pairs import (
     Factors,
     RatingsOf,
     Sampling,
     draw_item_pairs,
     draw_user_pairs,
+)
+from dmrank.models.linear_pairs import (
+    LinearPairs,
+    before_folding,
+    linear_in_item,
+    linear_in_user,
 )
 from dmrank.models.newton import Floats, Local, climb
 from dmrank.models.profiles import Profile
@@ -43,52 +48,27 @@ class LogisticFolding:
     def user(self, profile: Profile) -> Floats:
         """Return the factors of a user."""
         rng = np.random.default_rng(self.sampling.seed)
-        V, W = self.factors.items, self.factors.aspects.astype(np.float64)
 
         def draw(x: Floats, count: int) -> LinearPairs:
             pairs = draw_user_pairs(profile, self.factors, x, count, self.sampling, rng)
-            i, j = pairs.first, pairs.second
-            return LinearPairs(
-                design=(V[i] - V[j]).astype(np.float64)[:, None, :] * W,
-                constant=self.factors.offset_of(i) - self.factors.offset_of(j),
-                difference=pairs.difference,
-                kept=pairs.kept,
-                covariance=np.empty((len(i), 0, 0)),
-                weight=np.ones(len(i)),
-            )
+            return linear_in_user(pairs, self.factors, _no_covariance(len(pairs.first)))
 
-        known = profile.code < len(self.factors.users)
-        return self._estimate(draw, self.factors.users[profile.code] if known else None)
+        return self._estimate(draw, before_folding(self.factors.users, profile.code))
 
     def item(self, profile: Profile, catalogue: Catalogue, ratings_of: RatingsOf) -> Floats:
         """Return the factors of an item; `ratings_of` predicts what a model does not store."""
         rng = np.random.default_rng(self.sampling.seed)
-        U, V = self.factors.users, self.factors.items
-        W = self.factors.aspects.astype(np.float64)
 
         def draw(x: Floats, count: int) -> LinearPairs:
             del x  # which pairs are drawn does not depend on the factors of the item
             pairs = draw_item_pairs(profile, catalogue, ratings_of, count, self.sampling, rng)
-            sign = pairs.sign[:, None]
-            of_users = U[pairs.users].astype(np.float64)
-            return LinearPairs(
-                design=(sign * of_users)[:, None, :] * W,
-                constant=-sign * ((of_users * V[pairs.others]) @ W.T),
-                difference=pairs.difference,
-                kept=pairs.kept,
-                covariance=np.empty((len(sign), 0, 0)),
-                weight=pairs.weight,
-            )
+            return linear_in_item(pairs, self.factors, _no_covariance(len(pairs.users)))
 
-        known = profile.code < len(self.factors.items)
-        return self._estimate(draw, self.factors.items[profile.code] if known else None)
+        return self._estimate(draw, before_folding(self.factors.items, profile.code))
 
-    def _estimate(
-        self, draw: Callable[[Floats, int], LinearPairs], start: NDArray[np.float32] | None
-    ) -> Floats:
-        begin = np.zeros(self.factors.aspects.shape[1]) if start is None else start
+    def _estimate(self, draw: Callable[[Floats, int], LinearPairs], start: Floats) -> Floats:
         hard = self.sampling.hard_negatives > 1
-        return fit_to_drawn(draw, self._fit, begin.astype(np.float64), hard_negatives=hard)
+        return fit_to_drawn(draw, self._fit, start, hard_negatives=hard)
 
     def _fit(self, pairs: LinearPairs, start: Floats, steps: int) -> Floats:
         """Maximise the mean over pairs of Σ_k ln σ(sign(d_k) μ_k) − ½λ‖x‖², with μ = J x + m."""
@@ -110,3 +90,7 @@ class LogisticFolding:
             )
 
         return climb(at, start, steps=steps)
+
+
+def _no_covariance(pairs: int) -> Floats:
+    return np.empty((pairs, 0, 0))

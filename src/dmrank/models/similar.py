@@ -122,7 +122,7 @@ class Similar(Keeping):
             pl.Series("similarity", cosines, dtype=pl.Float32),
         ]
         if catalogue.item_names is not None:
-            columns.append(catalogue.item_names.gather(codes).alias("item_name"))
+            columns.append(catalogue.item_names[codes].alias("item_name"))
         return pl.DataFrame(columns)
 
     def similar_users(self, user: str, n: int = 10, *, by: By = None) -> pl.DataFrame:

@@ -1,37 +1,22 @@
-"""Most of the n best items without scoring all: items in clusters, of which few are looked at.
-
-Item vectors are put into clusters by k-means. A user looks into the clusters whose centres score
-highest; what is in them is scored exactly, by the same kernels as everything else. For vectors of
-few factors this is faster than walking a graph of neighbours: a cluster is read in one piece.
-"""
+"""Items in clusters, for a search that looks into few of them: k-means on their vectors."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dmrank.errors import ConfigError
-from dmrank.parallel import for_ranges
 from dmrank.ranking.items import allowed_mask
-from dmrank.ranking.lists import item_lists
-from dmrank.ranking.scoring import (
-    ITEMS_PER_CHUNK,
-    USERS_PER_TASK,
-    as_matrix,
-    checked_users,
-    largest,
-    score_chunk,
-)
-from dmrank.ranking.top_n import TopN, no_items, offer, sort_heap, top_n
+from dmrank.ranking.scoring import as_matrix, largest
+from dmrank.ranking.top_n import top_n
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 # So many clusters times the root of the number of items: centres cost as much as what is found.
-_CLUSTERS_PER_ROOT = 4
+_CLUSTERS_PER_ROOT = 3
 # The centres are learned from so many items for each, in so many rounds.
 _ITEMS_PER_CENTRE = 64
 _ROUNDS = 8
@@ -50,6 +35,8 @@ class Partition(NamedTuple):
         Codes of the items, ascending within a cluster.
     blocks
         Their vectors, flat: cluster after cluster, in each one factor after the other.
+    reach
+        The largest distance of an item of each cluster from its centre.
     n_items
         Number of all items, also those that take no part.
     largest
@@ -60,6 +47,7 @@ class Partition(NamedTuple):
     pointer: NDArray[np.int64]
     codes: NDArray[np.int32]
     blocks: NDArray[np.float32]
+    reach: NDArray[np.float32]
     n_items: int
     largest: float
 
@@ -87,7 +75,7 @@ def make_partition(
     taking_part
         True for the items that can be found; by default all.
     clusters
-        How many; by default four times the root of the number of items.
+        How many; by default three times the root of the number of items.
     threads
         Number of threads; by default one per core.
 
@@ -117,7 +105,17 @@ def make_partition(
     for start, stop in pairwise(pointer):
         blocks[start * factors : stop * factors] = rows[order[start:stop]].T.ravel()
     columns = np.ascontiguousarray(centres.T)
-    return Partition(columns, pointer, codes[order], blocks, n_items, largest(rows))
+    reach = _reach(rows, centres, cluster)
+    return Partition(columns, pointer, codes[order], blocks, reach, n_items, largest(rows))
+
+
+def _reach(
+    rows: NDArray[np.float32], centres: NDArray[np.float32], cluster: NDArray[np.int32]
+) -> NDArray[np.float32]:
+    reach = np.zeros(len(centres), dtype=np.float32)
+    np.maximum.at(reach, cluster, np.linalg.norm(rows - centres[cluster], axis=1))
+    # A little more, so that rounding never makes a bound too low.
+    return reach * np.float32(1.001)
 
 
 def _learned_centres(
@@ -147,126 +145,3 @@ def _nearest(
     points = np.column_stack([rows, np.ones(len(rows), dtype=np.float32)])
     lifted = np.column_stack([centres, -0.5 * np.square(centres).sum(axis=1)])
     return top_n(points, lifted, 1, np.zeros(len(rows) + 1), [], threads=threads).items[:, 0]
-
-
-def top_n_of_clusters(
-    user_vectors: ArrayLike,
-    partition: Partition,
-    probes: int,
-    n: int,
-    seen_ptr: ArrayLike,
-    seen_items: ArrayLike,
-    allowed: ArrayLike | None = None,
-    threads: int | None = None,
-) -> TopN:
-    """Return the n best items that are in the clusters whose centres score highest.
-
-    Parameters
-    ----------
-    user_vectors, n, seen_ptr, seen_items, allowed, threads
-        As for `top_n`.
-    partition
-        The items in clusters.
-    probes
-        How many clusters to look into; with all of them the result is exact.
-
-    Examples
-    --------
-    >>> partition = make_partition([[0.0, 1.0], [5.0, 5.0], [0.1, 1.0]], clusters=2)
-    >>> top_n_of_clusters([[1.0, 1.0]], partition, 1, 2, seen_ptr=[0, 0], seen_items=[]).items
-    array([[ 1, -1]], dtype=int32)
-    """
-    if probes < 1:
-        raise ConfigError(f"probes={probes!r}: look into at least one cluster")
-    factors, clusters = partition.centres.shape
-    # Centres are means of vectors, and so no larger.
-    users = checked_users(user_vectors, factors, partition.largest)
-    seen = item_lists("seen", seen_ptr, seen_items, len(users), partition.n_items)
-    codes = partition.codes
-    mask = np.ones(len(codes), np.bool_)
-    if allowed is not None:
-        mask = allowed_mask(allowed, partition.n_items)[codes]
-    best = no_items(len(users), n)
-    for_ranges(
-        lambda start, stop: _search(
-            start,
-            stop,
-            users,
-            partition.centres,
-            partition.pointer,
-            partition.blocks,
-            codes,
-            mask,
-            *seen,
-            min(probes, clusters),
-            *best,
-        ),
-        len(users),
-        USERS_PER_TASK,
-        threads,
-    )
-    return best
-
-
-@njit(cache=True, nogil=True)
-def _search(
-    start: int,
-    stop: int,
-    user_vectors: Any,
-    centres: Any,
-    pointer: Any,
-    blocks: Any,
-    codes: Any,
-    allowed: Any,
-    seen_ptr: Any,
-    seen_items: Any,
-    probes: int,
-    best_items: Any,
-    best_scores: Any,
-) -> None:
-    factors, clusters = centres.shape
-    numbers = np.arange(clusters).astype(np.int32)
-    every = np.ones(clusters, np.bool_)
-    buffer = np.empty(ITEMS_PER_CHUNK, np.float32)
-    probed = np.empty(probes, np.int32)
-    probed_scores = np.empty(probes, np.float32)
-    for u in range(start, stop):
-        user = user_vectors[u]
-        probed_scores[:] = -np.inf
-        count = 0
-        for first in range(0, clusters, ITEMS_PER_CHUNK):
-            last = min(first + ITEMS_PER_CHUNK, clusters)
-            scores = buffer[: last - first]
-            score_chunk(user, centres, first, scores)
-            count, _ = offer(
-                scores,
-                numbers[first:last],
-                every[first:last],
-                seen_items[:0],
-                0,
-                probed,
-                probed_scores,
-                count,
-            )
-        sort_heap(probed, probed_scores, count)
-        seen = seen_items[: seen_ptr[u + 1]]
-        size = 0
-        for probe in range(count):
-            a, b = pointer[probed[probe]], pointer[probed[probe] + 1]
-            block = blocks[a * factors : b * factors].reshape((factors, b - a))
-            for first in range(0, b - a, ITEMS_PER_CHUNK):
-                last = min(first + ITEMS_PER_CHUNK, b - a)
-                scores = buffer[: last - first]
-                score_chunk(user, block, first, scores)
-                own = seen_ptr[u] + np.searchsorted(seen[seen_ptr[u] :], codes[a + first])
-                size, _ = offer(
-                    scores,
-                    codes[a + first : a + last],
-                    allowed[a + first : a + last],
-                    seen,
-                    own,
-                    best_items[u],
-                    best_scores[u],
-                    size,
-                )
-        sort_heap(best_items[u], best_scores[u], size)

@@ -217,7 +217,7 @@ def offer(
     threshold = heap_scores[0] if size == capacity else heap_scores[size]
     for first in range(0, len(scores), _BLOCK):
         last = min(first + _BLOCK, len(scores))
-        if not _any_above(scores[first:last], threshold):
+        if not any_above(scores[first:last], threshold):
             continue
         for j in range(first, last):
             # Strictly above: of equal scores the first item, the lower code, stays.
@@ -239,7 +239,8 @@ def offer(
 
 
 @njit(cache=True, nogil=True)
-def _any_above(scores: Any, threshold: Any) -> bool:
+def any_above(scores: Any, threshold: Any) -> bool:
+    """Return whether there is a score above a threshold, faster than by stopping at the first."""
     found = False
     for j in range(len(scores)):
         found |= scores[j] > threshold

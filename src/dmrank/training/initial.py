@@ -94,8 +94,6 @@ def unpack(rows: NDArray[np.float32], aspects: int) -> NDArray[np.float32]:
     >>> unpack(np.float32([[1, 2, 3, 0]]), aspects=2).tolist()
     [[[1.0, 2.0], [2.0, 3.0]]]
     """
-    i, j = np.tril_indices(aspects)
-    matrices = np.empty((len(rows), aspects, aspects), dtype=np.float32)
-    matrices[:, i, j] = rows[:, : len(i)]
-    matrices[:, j, i] = rows[:, : len(i)]
-    return matrices
+    row, column = np.indices((aspects, aspects))
+    high, low = np.maximum(row, column), np.minimum(row, column)
+    return rows[:, high * (high + 1) // 2 + low]
