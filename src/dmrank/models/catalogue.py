@@ -80,7 +80,7 @@ class Catalogue:
         if self.item_names is not None:
             texts["item_names"] = self.item_names
         if self.evidence is not None:
-            arrays |= {f"catalogue.{name}": a for name, a in self.evidence._asdict().items()}
+            arrays |= self.evidence.to_arrays()
         for name, series in texts.items():
             text, ends = _to_bytes(series)
             arrays |= {f"catalogue.{name}.text": text, f"catalogue.{name}.ends": ends}

@@ -3,43 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.ratings import Ratings
 
+_PREFIX = "catalogue."
+_NAMES = ("item_means", "item_counts", "user_means", "user_counts")
 
-class Evidence(NamedTuple):
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
     """Means of training ratings on their own scale, NaN where there is none, and how many.
 
     Attributes
     ----------
-    item_means, item_counts : float32 and int32 arrays, N × K
-        Of the ratings of each item on each aspect.
-    user_means, user_counts : float32 and int32 arrays, M × K
-        Of the ratings by each user.
+    arrays : mapping of str to array
+        `item_means` and `item_counts`, float32 and int32, N × K: of the ratings of each item on
+        each aspect; `user_means` and `user_counts`, M × K: of the ratings by each user.
     """
 
-    item_means: NDArray[np.float32]
-    item_counts: NDArray[np.int32]
-    user_means: NDArray[np.float32]
-    user_counts: NDArray[np.int32]
+    arrays: Mapping[str, NDArray[Any]]
 
     @classmethod
     def of(cls, ratings: Ratings) -> Evidence:
         """Average the training ratings."""
-        return cls(
-            *averages(ratings.item_codes, ratings.values, len(ratings.items)),
-            *averages(ratings.user_codes, ratings.values, len(ratings.users)),
-        )
+        of_items = averages(ratings.item_codes, ratings.values, len(ratings.items))
+        of_users = averages(ratings.user_codes, ratings.values, len(ratings.users))
+        return cls(dict(zip(_NAMES, (*of_items, *of_users), strict=True)))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Evidence | None:
         """Take the arrays of a model file, if it has them."""
-        given = [arrays.get(f"catalogue.{name}") for name in cls._fields]
-        return None if any(array is None for array in given) else cls(*given)  # type: ignore[arg-type]
+        given = {name: arrays[_PREFIX + name] for name in _NAMES if _PREFIX + name in arrays}
+        return cls(given) if len(given) == len(_NAMES) else None
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a model file."""
+        return {_PREFIX + name: self.arrays[name] for name in _NAMES}
+
+    @property
+    def item_means(self) -> NDArray[np.float32]:
+        """Mean rating of each item on each aspect."""
+        return self.arrays["item_means"]
+
+    @property
+    def item_counts(self) -> NDArray[np.int32]:
+        """Number of ratings of each item on each aspect."""
+        return self.arrays["item_counts"]
+
+    @property
+    def user_means(self) -> NDArray[np.float32]:
+        """Mean rating by each user on each aspect."""
+        return self.arrays["user_means"]
+
+    @property
+    def user_counts(self) -> NDArray[np.int32]:
+        """Number of ratings by each user on each aspect."""
+        return self.arrays["user_counts"]
 
 
 def averages(

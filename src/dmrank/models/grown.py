@@ -24,12 +24,12 @@ class Rows(NamedTuple):
     ----------
     codes : int array
         Which rows; those to be added follow each other from the length of the array on.
-    values : array
+    values : array or bool
         What is in them.
     """
 
     codes: NDArray[np.integer]
-    values: Array
+    values: Array | bool
 
     def put_into(self, array: Array) -> Array:
         """Return a copy of the array with these rows."""
@@ -134,12 +134,18 @@ def grown_catalogue(
         seen_items=seen,
         evidence=_with_evidence(catalogue.evidence, side, keys[new], values[new], len(names)),
     )
+    rated = catalogue.rated_items
     if side == "users":
-        return replace(grown, users=catalogue.users.extended(names))
-    item_names = catalogue.item_names
-    if item_names is not None:
-        item_names = pl.concat([item_names, pl.Series(item_names.name, [""] * len(names))])
-    return replace(grown, items=catalogue.items.extended(names), item_names=item_names)
+        grown = replace(grown, users=catalogue.users.extended(names))
+    else:
+        item_names = catalogue.item_names
+        if item_names is not None:
+            item_names = pl.concat([item_names, pl.Series(item_names.name, [""] * len(names))])
+        grown = replace(grown, items=catalogue.items.extended(names), item_names=item_names)
+        rated = np.append(rated, np.ones(len(names), dtype=np.bool_))
+    # Known already: to count all ratings would take longer than to estimate a user.
+    vars(grown)["rated_items"] = Rows(np.unique(items), True).put_into(rated)
+    return grown
 
 
 def _with_seen(
@@ -180,7 +186,7 @@ def _with_evidence(
     if evidence is None:
         return None
     mean_name, count_name = f"{side[:-1]}_means", f"{side[:-1]}_counts"
-    means, counts = getattr(evidence, mean_name), getattr(evidence, count_name)
+    means, counts = evidence.arrays[mean_name], evidence.arrays[count_name]
     codes = np.union1d(keys, np.arange(len(means), len(means) + more))
     known = codes < len(means)
     sums, total = np.zeros((len(codes), means.shape[1])), np.zeros((len(codes), means.shape[1]))
@@ -190,9 +196,5 @@ def _with_evidence(
     np.add.at(sums, own, np.nan_to_num(values))
     np.add.at(total, own, ~np.isnan(values))
     averaged = np.where(total > 0, sums / np.maximum(total, 1), np.nan)
-    return evidence._replace(
-        **{
-            mean_name: Rows(codes, averaged).put_into(means),
-            count_name: Rows(codes, total).put_into(counts),
-        }
-    )
+    rows = {mean_name: Rows(codes, averaged), count_name: Rows(codes, total)}
+    return Evidence(GrownArrays(evidence.arrays, rows))

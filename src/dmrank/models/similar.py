@@ -110,20 +110,12 @@ class Similar(Keeping):
         >>> dmrank.IALS(factors=2).fit(ratings).similar_items("x", n=1)["item"].to_list()
         ['y']
         """
-        catalogue = self.catalogue
-        check_length(n)
-        code = catalogue.items.code(item)
-        if not catalogue.rated_items[code]:
-            raise DataError(f"item {item!r} has no training rating: the model knows nothing of it")
-        codes, cosines = self._profiles("items", by).nearest(code, n, catalogue.rated_items)
-        columns = [
-            pl.Series("rank", np.arange(1, len(codes) + 1), dtype=pl.Int32),
-            catalogue.items.names(codes).alias("item"),
-            pl.Series("similarity", cosines, dtype=pl.Float32),
-        ]
-        if catalogue.item_names is not None:
-            columns.append(catalogue.item_names[codes].alias("item_name"))
-        return pl.DataFrame(columns)
+        found = self._most_alike("items", item, n, by)
+        names = self.catalogue.item_names
+        if names is None:
+            return found
+        codes = self.catalogue.items.codes(found["item"])
+        return found.with_columns(names[codes].alias("item_name"))
 
     def similar_users(self, user: str, n: int = 10, *, by: By = None) -> pl.DataFrame:
         """Find the users whose scores of items are most like this one's.
@@ -155,19 +147,23 @@ class Similar(Keeping):
         >>> dmrank.IALS(factors=2).fit(ratings).similar_users("a", n=1)["user"].to_list()
         ['b']
         """
-        catalogue = self.catalogue
+        return self._most_alike("users", user, n, by)
+
+    def _most_alike(self, side: Side, name: str, n: int, by: By) -> pl.DataFrame:
         check_length(n)
-        code = catalogue.users.code(user)
-        rated = np.diff(catalogue.seen_pointer) > 0
+        catalogue = self.catalogue
+        if side == "items":
+            ids, rated = catalogue.items, catalogue.rated_items
+        else:
+            ids, rated = catalogue.users, np.diff(catalogue.seen_pointer) > 0
+        code = ids.code(name)
         if not rated[code]:
-            raise DataError(
-                f"user {user!r} has no training rating: the model knows nothing of them"
-            )
-        codes, cosines = self._profiles("users", by).nearest(code, n, rated)
+            raise DataError(f"{ids.kind} {name!r} has no training rating: nothing is known of it")
+        codes, cosines = self._profiles(side, by).nearest(code, n, rated)
         return pl.DataFrame(
             [
                 pl.Series("rank", np.arange(1, len(codes) + 1), dtype=pl.Int32),
-                catalogue.users.names(codes).alias("user"),
+                ids.names(codes).alias(ids.kind),
                 pl.Series("similarity", cosines, dtype=pl.Float32),
             ]
         )
