@@ -1,8 +1,7 @@
 """Most of the n best items without scoring all: items in clusters, of which few are looked at.
 
 A user looks into the clusters whose centres score highest; what is in them is scored exactly, by
-the same kernels as everything else. For vectors of few factors this is faster than walking a graph
-of neighbours.
+the same kernels as everything else. A cluster is read in one piece, once for many users.
 """
 
 from __future__ import annotations
@@ -50,7 +49,8 @@ def top_n_of_clusters(
     partition
         The items in clusters.
     probes
-        How many clusters to look into; with all of them the result is exact.
+        How many clusters to look into; with all of them the result is exact, but for the order of
+        equal scores.
 
     Examples
     --------
