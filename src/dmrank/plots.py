@@ -232,7 +232,10 @@ def draw_direction(
     circle = np.linalg.cholesky(covariance) @ np.stack([np.cos(angle), np.sin(angle)])
     for radius in (2.25, 1.75, 1.25, 0.75, 0.25):
         axes.fill(*(mean[:, None] + radius * circle), color=COLOURS[0], alpha=0.15, linewidth=0)
-    axes.plot(*mean, "o", color=COLOURS[0], markeredgecolor="white", markersize=7, zorder=4)
+    axes.plot(
+        *mean, "o", color=COLOURS[0], markeredgecolor="white", markersize=7, zorder=4,
+        label="predicted difference",
+    )  # fmt: skip
 
     # The area is integrated as far as there is density, and shown as far as the panel goes.
     edge = reach / np.abs(direction).max()
@@ -248,9 +251,12 @@ def draw_direction(
     aside *= -1 if aside @ mean > 0 else 1  # the area stands on the side away from the mean
     ray = gamma[:, None] * direction
     hill = ray + 0.6 * reach * (along / tallest)[:, None] * aside
-    for part, colour in ((~beyond & shown, "0.55"), (beyond & shown, COLOURS[1])):
+    for part, colour, label in (
+        (~beyond & shown, "0.55", None),
+        (beyond & shown, COLOURS[1], "density along the direction"),
+    ):
         outline = np.concatenate([ray[part], hill[part][::-1]])
-        axes.fill(*outline.T, color=colour, alpha=0.35, linewidth=0, zorder=2)
+        axes.fill(*outline.T, color=colour, alpha=0.35, linewidth=0, zorder=2, label=label)
         axes.plot(*hill[part].T, color=colour, linewidth=1.2, zorder=2)
     axes.plot(*np.stack([[0, 0], margin * direction]).T, color="0.45", linewidth=1.5, zorder=3)
     axes.annotate(

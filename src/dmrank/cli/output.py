@@ -41,6 +41,14 @@ def make_table(*columns: str, title: str | None = None) -> Table:
 def print_table(screen: Console, rows: pl.DataFrame, title: str) -> None:
     """Print a data frame; numbers with fractions get three digits."""
     table = make_table(*rows.columns, title=title)
+    for column, kind in zip(table.columns, rows.dtypes, strict=True):
+        column.justify = "right" if kind.is_numeric() else "left"
     for row in rows.iter_rows():
-        table.add_row(*(f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row))
+        table.add_row(*(_cell(value) for value in row))
     screen.print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 import polars as pl
-from rich.table import Table
 
-from dmrank.cli.output import console, make_table, print_csv, print_json
+from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.errors import ConfigError, DataError
 from dmrank.files import atomic_path, table_format
 from dmrank.models import Model, load
@@ -191,21 +190,6 @@ def _print(lists: pl.DataFrame, by: list[str], format_: str) -> None:
         screen = console()
         what = f", by {', '.join(by)}" if by else ""
         for (user,), rows in lists.group_by("user", maintain_order=True):
-            screen.print(_table(rows.drop("user"), f"{user}{what}"))
+            print_table(screen, rows.drop("user"), f"{user}{what}")
         if lists.is_empty():
             screen.print("The filters leave no item to list.")
-
-
-def _table(rows: pl.DataFrame, title: str) -> Table:
-    table = make_table(*rows.columns, title=title)
-    for column, kind in zip(table.columns, rows.dtypes, strict=True):
-        column.justify = "right" if kind.is_numeric() else "left"
-    for row in rows.iter_rows():
-        table.add_row(*(_cell(value) for value in row))
-    return table
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -193,17 +194,21 @@ class MultivariateModel(FactorModel):
         sigma = self._calibration.order_factor * self._pair_covariances(u, a, b)[0]
         sigma = (sigma * np.outer(stretch, stretch))[np.ix_(chosen, chosen)]
         names = [f"difference in {catalogue.aspects[k].replace('_', ' ')}" for k in chosen]
-        one, other = (catalogue.item_name(int(code[0])) for code in (a, b))
-        with figure(5.4, 5.4) as drawn:
+        one, other = (
+            shorten(catalogue.item_name(int(code[0])), 36, placeholder=" …") for code in (a, b)
+        )
+        with figure(5.4, 5.6) as drawn:
+            axes = drawn.subplots()
             draw_direction(
-                drawn.subplots(),
+                axes,
                 mean[chosen],
                 sigma,
                 mean[chosen],
                 names=names,
                 degrees_of_freedom=self._degrees_of_freedom,
-                title=f"{one} minus {other}",
+                title=f"{one}\nminus {other}, for {user}",
             )
+            axes.legend(frameon=False, loc="best", fontsize=9)
         return drawn
 
     @property
