@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmrank import Ratings, Split, read_ratings, read_split
+from dmrank import DataError, Ratings, Split, read_ratings, read_split
 from dmrank.cli.prepare import write_split
 from tests.strategies import ratings as any_ratings
 
@@ -81,6 +81,33 @@ def test_leading_zeros_of_ids_survive_text_files(tmp_path: Path) -> None:
     ratings = read_ratings(path, verbose=False)
     assert list(ratings.users) == ["007", "7"]
     assert list(ratings.items) == ["01", "1"]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_a_csv_without_commas_says_by_its_header_what_separates_it(tmp_path, separator) -> None:
+    lines = ["guest;Hotel Name;overall;value", "ann;Ritz, London;5;n/a", "bob;Hilton;3;4"]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(lines).replace(";", separator), encoding="utf-8")
+    ratings = read_ratings(path, user="guest", item="Hotel Name")
+    assert list(ratings.items) == ["Hilton", "Ritz, London"]
+    assert ratings.aspects == ("overall", "value")
+    assert np.isnan(ratings.values).sum() == 1
+
+
+def test_no_row_is_lost_where_a_word_stands_among_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,r,s\nann,Ritz,5,n/a\nbob,Hilton,3,4")  # no newline at the end
+    assert len(read_ratings(path, verbose=False)) == 2
+    rows = [f"u{n},i,{n % 5 + 1}" for n in range(600_000)]
+    rows[200_000] = "u200000,i,NA"
+    path.write_text("user,item,r\n" + "\n".join(rows))
+    ratings = read_ratings(path, verbose=False)
+    assert len(ratings) == 600_000
+    assert np.isnan(ratings.values).sum() == 1
+    rows[500_000] = "u500000,i,many"
+    path.write_text("user,item,r\n" + "\n".join(rows))
+    with pytest.raises(DataError, match="row 500,001: 'many'"):
+        read_ratings(path, verbose=False)
 
 
 def test_words_for_missing_are_missing_wherever_they_stand(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from dmrank.ids import Ids
 from dmrank.progress import say
 from dmrank.ratings import SCALE_METADATA, Ratings, Split
 from dmrank.scale import ScaleLike
-from dmrank.tables import Table, open_table
+from dmrank.tables import Table, open_table, read_with_care_if_needed
 
 
 def read_ratings(
@@ -83,7 +83,7 @@ def read_ratings(
     columns = Columns(user, item, wanted, aspect, rating, timestamp, item_name).resolve(table)
     missing = np.array(list(missing_values), dtype=np.float32)
     collect = collect_wide if columns.aspect is None else collect_long
-    rows = collect(table, columns, missing, scale)
+    rows = read_with_care_if_needed(table, lambda table: collect(table, columns, missing, scale))
     if len(rows.users) == 0:
         raise DataError(f"{table.name} has no rows: there is nothing to read")
     ratings = rows.to_ratings(scale if scale is not None else _scale_from(table, rows.aspects))

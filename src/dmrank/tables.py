@@ -11,25 +11,28 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 from polars import selectors
 
 from dmrank.errors import DataError, did_you_mean
-from dmrank.files import Format, table_format
+from dmrank.files import table_format
 
 #: What people write into a text table for "no value", besides leaving it empty.
-MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "-", "?")
+MISSING_WORDS = (
+    "NA", "na", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "none", "-", "?",
+)  # fmt: skip
+#: What separates the columns of a csv whose header has no comma; spreadsheets write semicolons.
+_SEPARATORS = (b";", b"\t", b"|")
+_LONGEST_HEADER = 1 << 16
 #: How many rows are looked at to tell which columns of a text table are numeric.
 ROWS_TO_INFER = 10_000
 
-#: How Polars says, for each kind of table, that a value is not a number.
-_NOT_NUMERIC = ("could not parse", "cannot parse", "conversion from")
-
 Types = Mapping[str, pl.DataType | type[pl.DataType]]
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,16 @@ class Table:
         From the wanted types of some columns to a lazy frame of these columns.
     metadata : dict
         Key-value metadata, which only parquet files have.
+    careful : bool
+        Whether numbers are read as text first: slower, but words for "missing" are taken as such,
+        and any other word is named with its row.
     """
 
     name: str
     schema: dict[str, pl.DataType]
     scan: Callable[[Types], pl.LazyFrame]
     metadata: Mapping[str, str]
+    careful: bool = False
 
     def require(self, column: str, purpose: str) -> str:
         """Return the column's name, or raise if the table does not have it."""
@@ -68,25 +75,16 @@ class Table:
         """Stream the table: `text` columns as strings, `numbers` as float32, others as they are."""
         types: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(text, pl.String)
         types |= {name: self.schema[name] for name in native}
-        done = 0
-        try:
-            with self.readable():
-                scan = self.scan({**types, **dict.fromkeys(numbers, pl.Float32)})
-                for batch in scan.collect_batches(maintain_order=True):
-                    yield batch
-                    done += len(batch)
-                return
-        except _NotNumericError:
-            pass
-        # Some value is not a number: read on as text, to take words for "missing" as such and to
-        # name any other word with its row.
+        types |= dict.fromkeys(numbers, pl.String if self.careful else pl.Float32)
+        first_row = 1
         with self.readable():
-            scan = self.scan({**types, **dict.fromkeys(numbers, pl.String)}).slice(done)
-            for batch in scan.collect_batches(maintain_order=True):
-                yield batch.with_columns(
-                    parse_numbers(batch[name], self.name, first_row=done + 1) for name in numbers
-                )
-                done += len(batch)
+            for batch in self.scan(types).collect_batches(maintain_order=True):
+                if self.careful:
+                    parsed = (parse_numbers(batch[name], self.name, first_row) for name in numbers)
+                    yield batch.with_columns(parsed)
+                else:
+                    yield batch
+                first_row += len(batch)
 
     @contextmanager
     def readable(self) -> Iterator[None]:
@@ -95,15 +93,21 @@ class Table:
             yield
         except (pl.exceptions.PolarsError, OSError) as error:
             message = str(error).strip().splitlines()[0]
-            if any(words in message for words in _NOT_NUMERIC):
-                raise _NotNumericError(f"{self.name}: {message}") from None
             if "utf-8" in message.lower() or "utf8" in message.lower():
                 message = "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
             raise DataError(f"{self.name}: cannot be read: {message}") from None
 
 
-class _NotNumericError(DataError):
-    """A column that was read as numbers has something else in it."""
+def read_with_care_if_needed(table: Table, read: Callable[[Table], Read]) -> Read:
+    """Read a table fast, and once more with care if anything is wrong with it.
+
+    Where a block has a word among its numbers, Polars may hand out later blocks before it says so:
+    then rows are missing, and those after them miscounted. So nothing of a first try is kept.
+    """
+    try:
+        return read(table)
+    except DataError:
+        return read(replace(table, careful=True))
 
 
 def parse_numbers(column: pl.Series, table: str, first_row: int) -> pl.Series:
@@ -156,7 +160,7 @@ def _open_file(path: Path) -> Table:
         return _open_parquet(path)
     if ending == ".jsonl":
         return _open_jsonl(path, gzipped)
-    return _open_text(path, ending)
+    return _open_text(path, "\t" if ending == ".tsv" else _separator(path, gzipped))
 
 
 def _open_parquet(path: Path) -> Table:
@@ -176,12 +180,19 @@ def _typed_table(name: str, frame: pl.LazyFrame, metadata: Mapping[str, str]) ->
     return Table(name, dict(frame.collect_schema()), scan, metadata)
 
 
-def _open_text(path: Path, ending: Format) -> Table:
+def _separator(path: Path, gzipped: bool) -> str:
+    """Return what separates the columns of a csv: a comma, unless the header has none."""
+    with gzip.open(path, "rb") if gzipped else path.open("rb") as lines:
+        header = lines.readline(_LONGEST_HEADER)
+    found = max(_SEPARATORS, key=header.count)
+    return "," if b"," in header or found not in header else found.decode()
+
+
+def _open_text(path: Path, separator: str) -> Table:
     def scan(types: Types) -> pl.LazyFrame:
         return frame(types).select(selectors.by_name(*types))
 
     def frame(types: Types) -> pl.LazyFrame:
-        separator = "\t" if ending == ".tsv" else ","
         return pl.scan_csv(
             path,
             separator=separator,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ def _read(
     if isinstance(source, pl.DataFrame) and _is_typed(source, names):
         rows = source  # a request of a few rows is read ten times faster without streaming
     else:
-        batches = list(table.batches(text=["user", "item"], numbers=names))
+        batches = list(replace(table, careful=True).batches(text=["user", "item"], numbers=names))
         rows = pl.concat(batches) if batches else pl.DataFrame()
     if len(rows) == 0:
         raise DataError(f"{table.name} has no rows: give at least one")

@@ -74,7 +74,7 @@ class ReviewColumns:
             native = [self.timestamp] if temporal else []
         texts = [column for column in names.values() if column not in native]
         numbers = [] if self.overall is None else [self.overall]
-        for window in _windows(table, self.text):
+        for window in _windows(replace(table, careful=True), self.text):
             for batch in window.batches(
                 text=list(dict.fromkeys(texts)), numbers=numbers, native=native
             ):
