@@ -34,7 +34,6 @@ from scipy.sparse import csr_matrix
 import dmrank
 from dmrank.models import Fitting, Vectors
 from dmrank.models.config import Config
-from dmrank.models.scores import ItemLists
 
 FACTORS = 10
 LENGTH = 10
@@ -66,7 +65,7 @@ def compare_with_implicit(users: int, items: int, ratings: int, threads: int) ->
     everybody = np.arange(len(data.users), dtype=np.int32)
     names = list(data.users)
     ranker = model._ranker(model._weights(None))
-    seen = ItemLists(*model.catalogue.seen_by(everybody))
+    seen = model.catalogue.seen_by(everybody)
     vectors = model._mixed_vectors(None)
     peers = {count: implicit_lists(vectors, data, count) for count in {1, threads}}
 

@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 
 from dmrank.errors import ConfigError, DataError, did_you_mean
-from dmrank.evaluation.first_places import first_places
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen, with_ids_of
 from dmrank.evaluation.protocols import Full, Protocol, parse_protocol
 from dmrank.evaluation.report import Report
@@ -16,6 +15,7 @@ from dmrank.evaluation.significance import PerUser
 from dmrank.metrics import Coverage, Metric, parse_any_metric
 from dmrank.models.base import Model
 from dmrank.models.held_out import HeldOut
+from dmrank.models.rankers import make_ranker
 from dmrank.models.scores import Scorer
 from dmrank.progress import bar
 from dmrank.ratings import Ratings, Split
@@ -151,6 +151,8 @@ def _joint_values(
     """Return the metrics of all users together."""
     if not metrics:
         return {}
-    lists = first_places(held_out, scorer, max(metric.k for metric in metrics), threads)
     candidates = int(held_out.candidates.sum())
+    n = min(max(metric.k for metric in metrics), candidates)
+    ranker = make_ranker(scorer, held_out.candidates)
+    lists = ranker.top_n(held_out.users, n, held_out.excluded, None, threads).items
     return {str(metric): metric(lists, candidates) for metric in metrics}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dmrank.errors import UnknownAspectError, did_you_mean
 from dmrank.ids import Ids, Kind
 from dmrank.models.evidence import Evidence
-from dmrank.ranking import lists_of
+from dmrank.ranking import ItemLists, lists_of
 from dmrank.ratings import Ratings
 
 
@@ -65,8 +65,8 @@ class Catalogue:
             hint = did_you_mean(name, self.aspects)
             raise UnknownAspectError(f"the model has no aspect {name!r}; {hint}") from None
 
-    def seen_by(self, users: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return pointer and items of what the given users rated in training."""
+    def seen_by(self, users: NDArray[np.integer]) -> ItemLists:
+        """Return what the given users rated in training."""
         return lists_of(self.seen_pointer, self.seen_items, users)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

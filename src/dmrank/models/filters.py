@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dmrank.errors import DataError, UnknownUserError
 from dmrank.models.catalogue import Catalogue
-from dmrank.models.scores import Codes, ItemLists
+from dmrank.models.scores import Codes
+from dmrank.ranking import ItemLists
 
 #: Items for every user, or a list of items for each.
 Candidates: TypeAlias = Iterable[str] | Mapping[str, Iterable[str]]
@@ -65,7 +66,7 @@ class Filters:
     def excluded(self, catalogue: Catalogue, users: Codes) -> ItemLists:
         """Return what is left out for each of some users."""
         if self.exclude_seen:
-            return ItemLists(*catalogue.seen_by(users))
+            return catalogue.seen_by(users)
         return ItemLists(np.zeros(len(users) + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
 
     def lists(self, catalogue: Catalogue, names: Sequence[str], seen: ItemLists) -> ItemLists:

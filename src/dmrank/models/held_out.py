@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dmrank.errors import DataError
 from dmrank.ids import Ids
-from dmrank.models.scores import ItemLists, Question
-from dmrank.ranking import lists_of
+from dmrank.models.scores import Question
+from dmrank.ranking import ItemLists, lists_of
 from dmrank.ratings import Ratings
 from dmrank.split import canonical_order
 
@@ -80,7 +80,7 @@ class HeldOut:
             items=ItemLists(pointer, items[rows].astype(np.int32)),
             values=held_out.values[rows],
             aspects=held_out.aspects,
-            excluded=ItemLists(*lists_of(*seen, chosen)),
+            excluded=lists_of(*seen, chosen),
             candidates=candidates,
             left_out=len(held_out) - len(rows),
         )
@@ -96,7 +96,7 @@ class HeldOut:
             items=ItemLists(np.concatenate([[0], np.cumsum(sizes)]), self.items.items[kept]),
             values=self.values[kept],
             aspects=self.aspects,
-            excluded=ItemLists(*lists_of(*self.excluded, which)),
+            excluded=lists_of(*self.excluded, which),
             candidates=self.candidates,
             left_out=self.left_out,
         )

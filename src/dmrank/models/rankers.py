@@ -9,8 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.models.kept import Kept
-from dmrank.models.scores import Blocks, Codes, ItemLists, Vectors
-from dmrank.ranking import ItemColumns, TopN, best_of_lists, item_columns, score_lists, top_n
+from dmrank.models.scores import Blocks, Codes, Vectors
+from dmrank.ranking import (
+    ItemColumns,
+    ItemLists,
+    TopN,
+    best_of_lists,
+    item_columns,
+    score_lists,
+    top_n,
+)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.ranking import TopN, ranks_of_items, ranks_of_items_scores, top_n, top_n_scores
+from dmrank.ranking import (
+    ItemLists,
+    TopN,
+    ranks_of_items,
+    ranks_of_items_scores,
+    top_n,
+    top_n_scores,
+)
 
 #: Users whose scores are computed at once by models without vectors.
 _BLOCK = 256
@@ -17,18 +24,6 @@ _BLOCK = 256
 _PAIRS = 1 << 16
 
 Codes: TypeAlias = NDArray[np.integer]
-
-
-class ItemLists(NamedTuple):
-    """Items of some users: those of the n-th are ``items[pointer[n]:pointer[n + 1]]``."""
-
-    pointer: NDArray[np.int64]
-    items: NDArray[np.int32]
-
-    def of(self, start: int, stop: int) -> ItemLists:
-        """Return the lists of a range of the users."""
-        pointer = self.pointer[start : stop + 1]
-        return ItemLists(pointer - pointer[0], self.items[pointer[0] : pointer[-1]])
 
 
 class Question(NamedTuple):

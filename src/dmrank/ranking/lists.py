@@ -18,6 +18,11 @@ class ItemLists(NamedTuple):
     pointer: NDArray[np.int64]
     items: NDArray[np.int32]
 
+    def of(self, start: int, stop: int) -> ItemLists:
+        """Return the lists of a range of the users."""
+        pointer = self.pointer[start : stop + 1]
+        return ItemLists(pointer - pointer[0], self.items[pointer[0] : pointer[-1]])
+
 
 def item_lists(
     name: str, pointer: ArrayLike, items: ArrayLike, n_users: int, n_items: int
@@ -66,15 +71,15 @@ def _ascend(items: NDArray[np.int32], pointer: NDArray[np.int64]) -> bool:
 
 def lists_of(
     pointer: NDArray[np.int64], items: NDArray[np.int32], users: NDArray[np.integer]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+) -> ItemLists:
     """Return the lists of some users, in the same layout.
 
     Examples
     --------
     >>> lists_of(np.array([0, 2, 2, 3]), np.array([4, 5, 6]), np.array([2, 0]))
-    (array([0, 1, 3]), array([6, 4, 5]))
+    ItemLists(pointer=array([0, 1, 3]), items=array([6, 4, 5]))
     """
     counts = pointer[users + 1] - pointer[users]
     ends = np.concatenate([[0], np.cumsum(counts)])
     rows = np.repeat(pointer[users] - ends[:-1], counts) + np.arange(ends[-1])
-    return ends, items[rows]
+    return ItemLists(ends, items[rows])
