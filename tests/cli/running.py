@@ -7,7 +7,7 @@ from pathlib import Path
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from dmrank.cli import main; main()", *map(str, arguments)],
+        [sys.executable, "-m", "dmrank", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=cwd,
