@@ -84,6 +84,13 @@ def test_a_wider_search_finds_more(model, ratings) -> None:
     assert index.recommend(users, 2, exclude_seen=False).equals(exact)
 
 
+def test_a_search_looks_into_enough_clusters_by_default(model, ratings) -> None:
+    users = list(ratings.users)
+    index = model.index()
+    assert index.probes == 16
+    assert found_share(index.recommend(users), model.recommend(users)) > 0.9
+
+
 def test_an_index_is_saved_whole_and_opened(index, model, ratings, tmp_path: Path) -> None:
     path = index.save(tmp_path / "hotels.index")
     again = ApproximateIndex.load(path, model, probes=20)

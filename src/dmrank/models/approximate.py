@@ -26,6 +26,8 @@ from dmrank.ranking.partition import Partition, make_partition
 _FORMAT = 1
 #: A search looks into this share of the clusters.
 _SHARE = 0.035
+#: And into so many at least: in a small catalogue a few clusters hold little.
+_FEWEST = 16
 #: Items compared when a file is opened, to see that it was made from this model.
 _COMPARED = 64
 
@@ -48,7 +50,8 @@ class ApproximateIndex:
     clusters : int, optional
         By default three times the root of the number of items.
     probes : int, optional
-        How many clusters a search looks into: more finds more, and takes longer. By default 3.5 %.
+        How many clusters a search looks into: more finds more, and takes longer. By default 3.5 %,
+        and 16 at least.
 
     Examples
     --------
@@ -79,7 +82,9 @@ class ApproximateIndex:
         self._weights = model._weights(by)
         self._answers_any_mix = _same_items_for_all_mixes(model)
         self._partition = partition
-        self.probes = int(np.ceil(_SHARE * self.clusters)) if probes is None else probes
+        self.probes = (
+            max(int(np.ceil(_SHARE * self.clusters)), _FEWEST) if probes is None else probes
+        )
 
     @property
     def clusters(self) -> int:
