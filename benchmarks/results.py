@@ -11,7 +11,9 @@ import argparse
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
+DATA = Path(__file__).parents[2] / "shared" / "data"
 #: In the order of the paper.
 EXHIBITS = (
     "table-1", "table-1-aspects", "table-2", "table-2-sampled", "table-2-aspects",
@@ -25,11 +27,11 @@ def write_page(run: Path, out: Path) -> Path:
     settings = json.loads((run / "settings.json").read_text(encoding="utf-8"))
     steps = (run / "work" / "seconds.jsonl").read_text(encoding="utf-8").splitlines()
     seconds = sum(json.loads(step)[1] for step in steps)
-    name, budget = settings["data"], settings["budget"]["name"]
+    name = run.resolve().name
     lines = [
         f"# {name}",
         "",
-        f"    dmrank paper --ratings ../shared/data/{name}.parquet --out {name} --budget {budget}",
+        f"    {command(settings, name)}",
         "",
         f"{len(settings['models'])} models, {settings['budget']['trials']} settings each, "
         f"{settings['seeds']} seed; {seconds / 60:.0f} minutes.",
@@ -49,6 +51,15 @@ def write_page(run: Path, out: Path) -> Path:
     page = out / f"{name}.md"
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return page
+
+
+def command(settings: dict[str, Any], name: str) -> str:
+    """Return the command that makes a run, with what is not the default."""
+    file = f"{settings['data']}.parquet"
+    folder = "../shared/data/" if (DATA / file).exists() else ""
+    core = "" if settings["k-core"] == 5 else f" --k-core {settings['k-core']}"
+    budget = settings["budget"]["name"]
+    return f"dmrank paper --ratings {folder}{file} --out {name} --budget {budget}{core}"
 
 
 def main() -> None:
