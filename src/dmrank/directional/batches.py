@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,8 +52,9 @@ class Evaluation(NamedTuple):
     covariance_gradient: Float32s
 
 
+@lru_cache(maxsize=64)
 def family_constants(family: Family, aspects: int) -> FamilyConstants:
-    """Return a family with the types that compiled code expects."""
+    """Return a family with the types that compiled code expects; made once, in milliseconds."""
     eta = family.degrees_of_freedom if isinstance(family, Student) else math.inf
     return FamilyConstants(family_table(family, aspects), float(family.margin), float(eta))
 

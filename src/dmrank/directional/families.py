@@ -43,6 +43,9 @@ class Family(Protocol):
     def margin(self) -> float:
         """The lower limit ξ of the integral along the ray."""
 
+    def __hash__(self) -> int:
+        """Return the same for equal families: what is made of one is kept."""
+
     def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> FloatArray:
         """Return f(E, A, ρ)."""
 

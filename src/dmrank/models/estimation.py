@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dmrank.directional.batches import evaluate
 from dmrank.directional.families import Family, Student
-from dmrank.directional.reference import gradients
 from dmrank.models.linear_pairs import LinearPairs
 from dmrank.models.newton import STEPS, Floats, Local, climb
 from dmrank.models.whitening import whiten
@@ -196,10 +196,11 @@ def fit_covariance(
     rows = np.linspace(0, len(pairs.weight) - 1, min(_EM_PAIRS, len(pairs.weight))).astype(int)
     some = LinearPairs(*(array[rows] for array in pairs))
     mean = some.design @ factors + some.constant
+    difference = np.where(some.kept, some.difference, np.nan)
     covariance = own.start
     for _ in range(min(1 + int(own.ratings / own.prior_strength), _MOST_EM_STEPS)):
         of_pairs = _with(some, own, covariance).covariance
-        by_covariance = gradients(some.difference, mean, of_pairs, family, some.kept).covariance
+        by_covariance = evaluate(difference, mean, of_pairs, family).covariance_gradient
         G = np.einsum("n,nij->ij", some.weight / some.weight.sum(), by_covariance)
         hidden = covariance + 2 * own.share * covariance @ G @ covariance
         covariance = (own.prior_scale + own.ratings * hidden) / (own.prior_strength + own.ratings)
