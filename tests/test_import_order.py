@@ -36,6 +36,7 @@ ORDER = [
     "tuning",
     "experiments",
     "cli",
+    "__main__",
     "torch",
     "__init__",
 ]

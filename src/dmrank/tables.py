@@ -30,6 +30,8 @@ _SEPARATORS = (b";", b"\t", b"|")
 _LONGEST_HEADER = 1 << 16
 #: How many rows are looked at to tell which columns of a text table are numeric.
 ROWS_TO_INFER = 10_000
+#: What Polars says of a value that is not a number.
+_NOT_NUMERIC = ("could not parse", "cannot parse", "conversion from")
 
 Types = Mapping[str, pl.DataType | type[pl.DataType]]
 Read = TypeVar("Read")
@@ -49,6 +51,8 @@ class Table:
         From the wanted types of some columns to a lazy frame of these columns.
     metadata : dict
         Key-value metadata, which only parquet files have.
+    is_text : bool
+        Whether it has no types of its own (csv, tsv, jsonl).
     careful : bool
         Whether numbers are read as text first: slower, but words for "missing" are taken as such,
         and any other word is named with its row.
@@ -58,6 +62,7 @@ class Table:
     schema: dict[str, pl.DataType]
     scan: Callable[[Types], pl.LazyFrame]
     metadata: Mapping[str, str]
+    is_text: bool = False
     careful: bool = False
 
     def require(self, column: str, purpose: str) -> str:
@@ -93,6 +98,8 @@ class Table:
             yield
         except (pl.exceptions.PolarsError, OSError) as error:
             message = str(error).strip().splitlines()[0]
+            if any(words in message for words in _NOT_NUMERIC):
+                raise _NotNumericError(f"{self.name}: {message}") from None
             if "utf-8" in message.lower() or "utf8" in message.lower():
                 message = "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
             raise DataError(f"{self.name}: cannot be read: {message}") from None
@@ -106,8 +113,15 @@ def read_with_care_if_needed(table: Table, read: Callable[[Table], Read]) -> Rea
     """
     try:
         return read(table)
-    except DataError:
+    except DataError as error:
+        # A typed table may be a stream that can be read only once; its rows are not miscounted.
+        if not (table.is_text or isinstance(error, _NotNumericError)):
+            raise
         return read(replace(table, careful=True))
+
+
+class _NotNumericError(DataError):
+    """A column that was read as numbers has something else in it."""
 
 
 def parse_numbers(column: pl.Series, table: str, first_row: int) -> pl.Series:
@@ -211,7 +225,7 @@ def _open_text(path: Path, separator: str) -> Table:
     schema: dict[str, pl.DataType] = {
         name: pl.Float32() if _looks_numeric(head[name]) else pl.String() for name in head.columns
     }
-    return Table(str(path), schema, scan, {})
+    return Table(str(path), schema, scan, {}, is_text=True)
 
 
 def _looks_numeric(column: pl.Series) -> bool:
@@ -230,7 +244,7 @@ def _open_jsonl(path: Path, gzipped: bool) -> Table:
             schema = pl.scan_ndjson(path, infer_schema_length=ROWS_TO_INFER).collect_schema()
     except DataError as error:
         raise _first_bad_json(path, gzipped) or error from None
-    return Table(str(path), dict(schema), scan, {})
+    return Table(str(path), dict(schema), scan, {}, is_text=True)
 
 
 def _first_bad_json(path: Path, gzipped: bool) -> DataError | None:
