@@ -94,6 +94,17 @@ def test_a_csv_without_commas_says_by_its_header_what_separates_it(tmp_path, sep
     assert np.isnan(ratings.values).sum() == 1
 
 
+def test_decimal_commas_are_read_where_a_comma_separates_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("user;item;overall;value;note\nann;Ritz;4,5;n/a;1,2,3\nbob;Ritz;3;2;so, so\n")
+    ratings = read_ratings(path, verbose=False)
+    assert ratings.aspects == ("overall", "value")
+    assert ratings.values.tolist()[0][0] == 4.5
+    path.write_text("user;item;overall\nann;Ritz;4,5\nbob;Ritz;1.234,5\n")
+    with pytest.raises(DataError, match="row 2: '1.234,5' is not a number"):
+        read_ratings(path, aspects=["overall"], verbose=False)
+
+
 def test_no_row_is_lost_where_a_word_stands_among_numbers(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text("user,item,r,s\nann,Ritz,5,n/a\nbob,Hilton,3,4")  # no newline at the end

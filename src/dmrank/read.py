@@ -42,7 +42,8 @@ def read_ratings(
     ----------
     source : path or table
         A csv, tsv or jsonl file (plain or .gz), a parquet file, or a polars, pandas or Arrow
-        table.
+        table. A csv whose header has no comma may be separated by semicolons, tabs or bars, and
+        its numbers may have decimal commas.
     user, item : str
         Columns with the ids.
     aspects : sequence of str, optional

@@ -53,6 +53,8 @@ class Table:
         Key-value metadata, which only parquet files have.
     is_text : bool
         Whether it has no types of its own (csv, tsv, jsonl).
+    decimal_comma : bool
+        Whether its numbers are written 3,5.
     careful : bool
         Whether numbers are read as text first: slower, but words for "missing" are taken as such,
         and any other word is named with its row.
@@ -63,6 +65,7 @@ class Table:
     scan: Callable[[Types], pl.LazyFrame]
     metadata: Mapping[str, str]
     is_text: bool = False
+    decimal_comma: bool = False
     careful: bool = False
 
     def require(self, column: str, purpose: str) -> str:
@@ -85,11 +88,27 @@ class Table:
         with self.readable():
             for batch in self.scan(types).collect_batches(maintain_order=True):
                 if self.careful:
-                    parsed = (parse_numbers(batch[name], self.name, first_row) for name in numbers)
-                    yield batch.with_columns(parsed)
+                    yield batch.with_columns(
+                        self._parse_numbers(batch[name], first_row) for name in numbers
+                    )
                 else:
                     yield batch
                 first_row += len(batch)
+
+    def _parse_numbers(self, column: pl.Series, first_row: int) -> pl.Series:
+        """Turn text into float32, words for "missing" into null, and name the first bad value."""
+        text = _without_missing_words(column)
+        if self.decimal_comma:
+            text = text.str.replace(",", ".", literal=True)
+        numbers = text.cast(pl.Float32, strict=False)
+        bad = numbers.is_null() & text.is_not_null()
+        if bad.any():
+            row = bad.arg_max() or 0
+            raise DataError(
+                f"{self.name}: column {column.name!r}, row {first_row + row:,}: {column[row]!r} is "
+                "not a number; mend it, or choose the aspect columns with aspects=[…]"
+            )
+        return numbers
 
     @contextmanager
     def readable(self) -> Iterator[None]:
@@ -122,21 +141,6 @@ def read_with_care_if_needed(table: Table, read: Callable[[Table], Read]) -> Rea
 
 class _NotNumericError(DataError):
     """A column that was read as numbers has something else in it."""
-
-
-def parse_numbers(column: pl.Series, table: str, first_row: int) -> pl.Series:
-    """Turn text into float32, words for "missing" into null, and name the first bad value."""
-    text = column.str.strip_chars()
-    text = text.set(text.is_in(["", *MISSING_WORDS]), None)
-    numbers = text.cast(pl.Float32, strict=False)
-    bad = numbers.is_null() & text.is_not_null()
-    if bad.any():
-        row = bad.arg_max() or 0
-        raise DataError(
-            f"{table}: column {column.name!r}, row {first_row + row:,}: {column[row]!r} is not a "
-            "number; mend it, or choose the aspect columns with aspects=[…]"
-        )
-    return numbers
 
 
 def open_table(source: object) -> Table:
@@ -203,35 +207,48 @@ def _separator(path: Path, gzipped: bool) -> str:
 
 
 def _open_text(path: Path, separator: str) -> Table:
-    def scan(types: Types) -> pl.LazyFrame:
-        return frame(types).select(selectors.by_name(*types))
-
-    def frame(types: Types) -> pl.LazyFrame:
+    def frame(types: Types, decimal_comma: bool = False) -> pl.LazyFrame:
         return pl.scan_csv(
             path,
             separator=separator,
             schema_overrides=dict(types),
             infer_schema=False,
+            decimal_comma=decimal_comma,
             glob=False,
             # Polars leaves the doubled quotes of a quoted name as they are.
             with_column_names=lambda names: [name.replace('""', '"') for name in names],
         )
 
-    table = Table(str(path), {}, scan, {})
-    with table.readable():
+    with Table(str(path), {}, frame, {}).readable():
         head = frame({}).head(ROWS_TO_INFER).collect()
     if len(head) == 0:
         raise DataError(f"{path} has a header but no rows: there is nothing to read")
+    decimal_comma = separator != "," and any(map(_has_decimal_commas, head))
     schema: dict[str, pl.DataType] = {
-        name: pl.Float32() if _looks_numeric(head[name]) else pl.String() for name in head.columns
+        column.name: pl.Float32() if _looks_numeric(column, decimal_comma) else pl.String()
+        for column in head
     }
-    return Table(str(path), schema, scan, {}, is_text=True)
+
+    def scan(types: Types) -> pl.LazyFrame:
+        return frame(types, decimal_comma).select(selectors.by_name(*types))
+
+    return Table(str(path), schema, scan, {}, is_text=True, decimal_comma=decimal_comma)
 
 
-def _looks_numeric(column: pl.Series) -> bool:
-    text = column.str.strip_chars()
-    text = text.filter(~text.is_in(["", *MISSING_WORDS])).drop_nulls()
+def _has_decimal_commas(column: pl.Series) -> bool:
+    return bool(column.str.contains(r"^\s*-?\d+,\d+\s*$").any())
+
+
+def _looks_numeric(column: pl.Series, decimal_comma: bool) -> bool:
+    text = _without_missing_words(column).drop_nulls()
+    if decimal_comma:
+        text = text.str.replace(",", ".", literal=True)
     return len(text) > 0 and bool(text.cast(pl.Float32, strict=False).is_not_null().all())
+
+
+def _without_missing_words(column: pl.Series) -> pl.Series:
+    text = column.str.strip_chars()
+    return text.set(text.is_in(["", *MISSING_WORDS]), None)
 
 
 def _open_jsonl(path: Path, gzipped: bool) -> Table:
