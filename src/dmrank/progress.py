@@ -64,11 +64,11 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
 
     amount: ProgressColumn = DownloadColumn() if bytes_ else MofNCompleteColumn()
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         amount,
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=total, note="")

@@ -55,6 +55,8 @@ class Table:
         Whether it has no types of its own (csv, tsv, jsonl).
     decimal_comma : bool
         Whether its numbers are written 3,5.
+    first_row : int
+        What number its first row has in error messages.
     careful : bool
         Whether numbers are read as text first: slower, but words for "missing" are taken as such,
         and any other word is named with its row.
@@ -66,6 +68,7 @@ class Table:
     metadata: Mapping[str, str]
     is_text: bool = False
     decimal_comma: bool = False
+    first_row: int = 1
     careful: bool = False
 
     def require(self, column: str, purpose: str) -> str:
@@ -84,7 +87,7 @@ class Table:
         types: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(text, pl.String)
         types |= {name: self.schema[name] for name in native}
         types |= dict.fromkeys(numbers, pl.String if self.careful else pl.Float32)
-        first_row = 1
+        first_row = self.first_row
         with self.readable():
             for batch in self.scan(types).collect_batches(maintain_order=True):
                 if self.careful:

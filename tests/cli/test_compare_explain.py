@@ -112,6 +112,21 @@ def test_figures_are_drawn_on_request(ask: Ask, folder: Path) -> None:
     assert (folder / "profile.svg").stat().st_size > 10_000
 
 
+def test_names_are_shown_as_they_are_whatever_they_hold(ask: Ask, tmp_path: Path) -> None:
+    users, items = ["ann", "ann", "b[/0]", "b[/0]"], ["[bold] Inn", "Inn [/x]", "[bold] Inn", "c"]
+    values = [[5, 1], [3, 2], [1, 4], [2, 5]]
+    ratings = Ratings.from_arrays(users, items, values, aspects=["overall", "va[l]ue :hotel:"])
+    model = str(DMR(iterations=20, threads=1).fit(ratings).save(tmp_path / "odd.dmrank"))
+    shown = ask("recommend", model, "--user", "b[/0]", "--aspects")
+    assert "Inn [/x]" in shown
+    assert "b[/0]" in shown
+    assert "va[l]ue :hotel:" in shown
+    for command in (("compare", model, "c", "Inn [/x]"), ("explain", model, "--item", "Inn [/x]")):
+        shown = ask(*command, "--user", "b[/0]")
+        assert "Inn [/x]" in shown
+        assert "va[l]ue :hotel:" in shown
+
+
 def test_mistakes_are_typed(ask: Ask) -> None:
     with pytest.raises(UnknownUserError):
         ask("compare", "dmr.dmrank", "--user", "nobody", "h000001", "h000002")

@@ -249,3 +249,12 @@ def test_real_hotel_reviews_agree_with_their_given_ratings(shared_data: Path) ->
     found = ratings.values[:, ratings.aspect("service")]
     both = np.isfinite(given) & np.isfinite(found)
     assert np.corrcoef(given[both], found[both])[0, 1] > 0.45
+
+
+def test_a_word_among_the_stars_is_named_with_its_row(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("dmrank.text.reviews._WINDOW", 2)
+    stars = ["5", "4", "NA", "3", "many"]
+    path = tmp_path / "reviews.parquet"
+    _table(*["Clean rooms."] * 5, stars=stars).write_parquet(path)
+    with pytest.raises(DataError, match="column 'stars', row 5: 'many' is not a number"):
+        dmrank.extract_aspects(path, overall="stars", verbose=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.errors import UnsupportedError
@@ -48,12 +47,12 @@ def print_comparison(screen: Console, compared: Comparison) -> None:
     first, second = compared.name_of(compared.first), compared.name_of(compared.second)
     table = make_table(
         "aspect", "better", "by", "probability",
-        title=escape(f"{first} or {second}, for {compared.user}"),
+        title=f"{first} or {second}, for {compared.user}",
     )  # fmt: skip
     table.columns[1].justify = "left"
     for row in compared.table.iter_rows(named=True):
         sure = "–" if row["probability"] is None else f"{row['probability']:.0%}"
-        better = escape(compared.name_of(row["better"]))
+        better = compared.name_of(row["better"])
         table.add_row(row["aspect"], better, f"{abs(row['difference']):.2f}", sure)
     screen.print(table)
     if compared.confidence is None:

@@ -46,7 +46,7 @@ def run(
 
 def print_explanation(screen: Console, why: Explanation) -> None:
     """Print the sentence, and what speaks for it."""
-    screen.print(why.sentence, style="bold", markup=False, highlight=False)
+    screen.print(why.sentence, style="bold", highlight=False)
     table = make_table(
         "aspect", "relevance", "item's mean", "ratings", f"{why.user}'s mean", "ratings"
     )

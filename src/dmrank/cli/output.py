@@ -15,9 +15,14 @@ _PIPE_WIDTH = 200
 
 
 def console() -> Console:
-    """Return the console for results; plain text without colours when piped."""
-    standard = Console()
-    return standard if standard.is_terminal else Console(width=_PIPE_WIDTH)
+    """Return the console for results; plain text without colours when piped.
+
+    Names of users, items and aspects are shown as they are, whatever [brackets] they have.
+    """
+    standard = Console(markup=False, emoji=False)
+    if not standard.is_terminal:
+        standard.width = _PIPE_WIDTH
+    return standard
 
 
 def print_json(value: Any) -> None:

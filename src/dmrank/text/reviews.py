@@ -99,7 +99,7 @@ def _windows(table: Table, column: str) -> Iterator[Table]:
         def scan(types: Types, start: int = start) -> pl.LazyFrame:
             return table.scan(types).slice(start, _WINDOW)
 
-        yield replace(table, scan=scan)
+        yield replace(table, scan=scan, first_row=start + 1)
 
 
 def count_reviews(table: Table, columns: ReviewColumns) -> int:
