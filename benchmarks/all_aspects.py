@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 import dmrank
 from dmrank.metrics import NDCG
-from dmrank.models.held_out import HeldOut
+from dmrank.training.held_out import HeldOut
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = [DATA / f"{name}.parquet" for name in ("yahoo-movies", "tripadvisor")]
@@ -44,7 +44,7 @@ def judged(held_out: HeldOut, lists: pl.DataFrame, model: dmrank.Model) -> NDArr
     ranks = np.array([place.get(key, beyond) for key in (owner * n_items + tests).tolist()])
     values = np.empty((len(held_out.users), len(held_out.aspects)))
     for k, aspect in enumerate(held_out.aspects):
-        gains = held_out.question(aspect).gains
+        gains = held_out.query(aspect).gains
         known = ~np.isnan(gains)
         values[:, k] = NDCG(LENGTH)(
             ranks_among(known, ranks, pointer), np.nan_to_num(gains), pointer

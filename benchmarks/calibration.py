@@ -17,7 +17,7 @@ import numpy as np
 
 import dmrank
 from dmrank.evaluation import calibration_curve, rated_pairs
-from dmrank.models.fitting import training_values
+from dmrank.fitted.fitting import training_values
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "tripadvisor")

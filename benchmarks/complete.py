@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dmrank
-from dmrank.models.evidence import averages
+from dmrank.fitted.evidence import averages
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("tripadvisor", "beeradvocate")

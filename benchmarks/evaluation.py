@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import dmrank
 from dmrank.models import Fitting, Vectors
 from dmrank.models.config import Config
-from dmrank.models.held_out import HeldOut
+from dmrank.training.held_out import HeldOut
 
 METRICS = ("ap", "ndcg@10", "ndcg@50")
 FACTORS = 10

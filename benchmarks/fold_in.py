@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import dmrank
 from dmrank.metrics import NDCG
-from dmrank.models.validation import Validator
+from dmrank.training.validation import Validator
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 LEFT_OUT_USERS, LEFT_OUT_ITEMS = 400, 150

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 import dmrank
 from dmrank.evaluation import OrderPairs, bootstrap_interval, rated_pairs
 from dmrank.metrics import NDCG
-from dmrank.models.validation import Validator
-from dmrank.training.initial import unpack
+from dmrank.training.pairwise.parameters import unpack
+from dmrank.training.validation import Validator
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "beeradvocate", "tripadvisor")

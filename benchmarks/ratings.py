@@ -22,7 +22,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "data" / "beeradvocate.parquet"
 
 def run_dmrank(path: str) -> dict[str, float]:
     import dmrank
-    from dmrank.read import read_ratings
+    from dmrank.data.reading.read import read_ratings
 
     # Compiled code is cached on disk; loading it is part of starting up.
     small = dmrank.make_ratings(users=10, items=10, ratings=50).ratings.to_polars()

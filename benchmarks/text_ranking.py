@@ -27,7 +27,7 @@ from scipy import stats
 import dmrank
 from dmrank.evaluation import rated_pairs
 from dmrank.metrics import NDCG, pair_accuracy
-from dmrank.models.held_out import HeldOut
+from dmrank.training.held_out import HeldOut
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ASPECTS = ("value", "rooms", "location", "cleanliness", "service")
@@ -103,7 +103,7 @@ def ndcg(problem: Problem, model: dmrank.Model) -> float:
     values = []
     for name in ASPECTS:
         by = name if name in model.catalogue.aspects else "overall"
-        question = held_out.question(name)
+        question = held_out.query(name)
         ranks = model._scorer(model._weights(by)).ranks(held_out.users, question, threads=None)
         gains = np.nan_to_num(question.gains)
         values.append(np.nanmean(NDCG(10)(ranks, gains, held_out.items.pointer)))

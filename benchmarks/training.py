@@ -30,9 +30,9 @@ from dmrank.training.data import (
     empty_accumulators,
     training_data,
 )
-from dmrank.training.initial import initial_parameters
-from dmrank.training.settings import CovariancePrior, StepSettings
-from dmrank.training.steps import run_iterations
+from dmrank.training.pairwise.dmr import run_iterations
+from dmrank.training.pairwise.parameters import initial_parameters
+from dmrank.training.pairwise.settings import CovariancePrior, StepSettings
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 STRENGTH = 20.0
@@ -292,7 +292,7 @@ def vary(name: str, values: Iterable[int], base: Size) -> Iterator[tuple[int, Si
 
 def draw_scaling(base: Size, iterations: int) -> None:
     """Draw how the cost of an iteration grows, one figure for each quantity."""
-    from dmrank.plots import figure, save
+    from dmrank.support.plots import figure, save
 
     ranges = {
         "users": (base.users // 16, base.users // 4, base.users, 4 * base.users),

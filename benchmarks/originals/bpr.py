@@ -13,7 +13,7 @@ from implicit.cpu.bpr import BayesianPersonalizedRanking
 import dmrank
 from benchmarks.originals.contest import Chosen, Contender, Fitted, Settings, contest
 from benchmarks.originals.problem import THREADS, Problem
-from dmrank.models.scores import Vectors
+from dmrank.fitted.scorers import Vectors
 
 FACTORS = 10
 SCHEDULE = (60, 125, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.originals.problem import REPEATS, Problem, print_difference
-from dmrank.models.scores import Scorer
+from dmrank.fitted.scorers import Scorer
 
 Settings = dict[str, Any]
 _TABLE = "{:<22}{:>12}{:>10}{:>10}   {}"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import dmrank
 from benchmarks.originals.contest import Contender, Fitted, Settings, contest
 from benchmarks.originals.problem import THREADS, Problem
-from dmrank.models.scores import Blocks
+from dmrank.fitted.scorers import Blocks
 
 #: The same for both.
 MOST_CARED, SHARE, ITERATIONS, EVALUATE_EVERY, PATIENCE = 4, 0.85, 200, 10, 5

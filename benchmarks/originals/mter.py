@@ -16,7 +16,7 @@ import numpy as np
 import dmrank
 from benchmarks.originals.contest import Contender, Fitted, Settings, contest
 from benchmarks.originals.problem import THREADS, Problem, by_our_codes
-from dmrank.models.scores import Vectors
+from dmrank.fitted.scorers import Vectors
 
 MOST_SENTIMENT = 3.7
 THEIR_ITERATIONS, TIMED_ITERATIONS = 5_000, 300

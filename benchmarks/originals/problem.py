@@ -13,9 +13,9 @@ from scipy.sparse import csr_matrix
 
 import dmrank
 from dmrank.evaluation import bootstrap_interval
+from dmrank.fitted.scorers import Scorer
 from dmrank.metrics import NDCG
-from dmrank.models.scores import Scorer
-from dmrank.models.validation import Validator
+from dmrank.training.validation import Validator
 
 THREADS = 2
 REPEATS = 3

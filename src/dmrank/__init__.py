@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dmrank import datasets as datasets
-    from dmrank.errors import ConfigError as ConfigError
-    from dmrank.errors import DataError as DataError
-    from dmrank.errors import DmrankError as DmrankError
-    from dmrank.errors import DownloadError as DownloadError
-    from dmrank.errors import ModelFileError as ModelFileError
-    from dmrank.errors import NotFittedError as NotFittedError
-    from dmrank.errors import UnknownAspectError as UnknownAspectError
-    from dmrank.errors import UnknownItemError as UnknownItemError
-    from dmrank.errors import UnknownUserError as UnknownUserError
-    from dmrank.errors import UnsupportedError as UnsupportedError
+    from dmrank.data.ratings import Ratings as Ratings
+    from dmrank.data.ratings import Split as Split
+    from dmrank.data.reading.read import read_ratings as read_ratings
+    from dmrank.data.reading.read import read_split as read_split
+    from dmrank.data.statistics import describe as describe
+    from dmrank.data.synthetic import make_hotels as make_hotels
+    from dmrank.data.synthetic import make_ratings as make_ratings
     from dmrank.evaluation import Report as Report
     from dmrank.evaluation import evaluate as evaluate
+    from dmrank.experiments.tuning import tune as tune
     from dmrank.models import DMR as DMR
     from dmrank.models import EASE as EASE
     from dmrank.models import EFM as EFM
@@ -36,18 +34,20 @@ if TYPE_CHECKING:
     from dmrank.models import Model as Model
     from dmrank.models import Popularity as Popularity
     from dmrank.models import load as load
-    from dmrank.ratings import Ratings as Ratings
-    from dmrank.ratings import Split as Split
-    from dmrank.read import read_ratings as read_ratings
-    from dmrank.read import read_split as read_split
-    from dmrank.statistics import describe as describe
-    from dmrank.synthetic import make_hotels as make_hotels
-    from dmrank.synthetic import make_ratings as make_ratings
+    from dmrank.support.errors import ConfigError as ConfigError
+    from dmrank.support.errors import DataError as DataError
+    from dmrank.support.errors import DmrankError as DmrankError
+    from dmrank.support.errors import DownloadError as DownloadError
+    from dmrank.support.errors import ModelFileError as ModelFileError
+    from dmrank.support.errors import NotFittedError as NotFittedError
+    from dmrank.support.errors import UnknownAspectError as UnknownAspectError
+    from dmrank.support.errors import UnknownItemError as UnknownItemError
+    from dmrank.support.errors import UnknownUserError as UnknownUserError
+    from dmrank.support.errors import UnsupportedError as UnsupportedError
     from dmrank.text import discover_aspects as discover_aspects
     from dmrank.text import extract_aspects as extract_aspects
     from dmrank.text import learn_polarity as learn_polarity
     from dmrank.text import load_lexicon as load_lexicon
-    from dmrank.tuning import tune as tune
 
 __version__ = "0.1.0"
 
@@ -60,36 +60,36 @@ _HOME = {
     "MTER": "models",
     "PTF": "models",
     "ApproximateIndex": "models",
-    "ConfigError": "errors",
-    "DataError": "errors",
-    "DmrankError": "errors",
+    "ConfigError": "support.errors",
+    "DataError": "support.errors",
+    "DmrankError": "support.errors",
     "ExSAE": "models",
-    "DownloadError": "errors",
+    "DownloadError": "support.errors",
     "ItemMean": "models",
     "Model": "models",
-    "ModelFileError": "errors",
-    "NotFittedError": "errors",
+    "ModelFileError": "support.errors",
+    "NotFittedError": "support.errors",
     "Popularity": "models",
     "SPSMTL": "models",
-    "Ratings": "ratings",
-    "Split": "ratings",
-    "UnknownAspectError": "errors",
-    "UnknownItemError": "errors",
-    "UnknownUserError": "errors",
-    "UnsupportedError": "errors",
+    "Ratings": "data.ratings",
+    "Split": "data.ratings",
+    "UnknownAspectError": "support.errors",
+    "UnknownItemError": "support.errors",
+    "UnknownUserError": "support.errors",
+    "UnsupportedError": "support.errors",
     "Report": "evaluation",
-    "describe": "statistics",
+    "describe": "data.statistics",
     "discover_aspects": "text",
     "evaluate": "evaluation",
     "extract_aspects": "text",
     "learn_polarity": "text",
     "load": "models",
     "load_lexicon": "text",
-    "make_hotels": "synthetic",
-    "make_ratings": "synthetic",
-    "read_ratings": "read",
-    "read_split": "read",
-    "tune": "tuning",
+    "make_hotels": "data.synthetic",
+    "make_ratings": "data.synthetic",
+    "read_ratings": "data.reading.read",
+    "read_split": "data.reading.read",
+    "tune": "experiments.tuning",
 }
 
 __all__ = ["__version__", "datasets", *_HOME]  # noqa: PLE0604

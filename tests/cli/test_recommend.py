@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import dmrank
 from dmrank import ItemMean, Ratings
 from dmrank.cli.app import app
-from dmrank.errors import DmrankError
+from dmrank.support.errors import DmrankError
 from tests.cli.running import run
 
 

@@ -11,7 +11,7 @@ from raw_samples import tar_of, zip_of
 
 from dmrank.datasets.archives import members, undamaged
 from dmrank.datasets.corpus import Raw
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 TEXT = b'{"stars": 4}\n' * 1000
 

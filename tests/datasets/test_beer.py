@@ -13,7 +13,7 @@ from raw_samples import beer, python_lines, ratebeer
 
 from dmrank import datasets
 from dmrank.datasets.beer import parse_line
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 ASPECTS = ("overall", "appearance", "aroma", "palate", "taste")
 

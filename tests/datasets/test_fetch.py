@@ -12,7 +12,7 @@ from conftest import Server
 from dmrank.datasets import cache as cached
 from dmrank.datasets import fetch as fetching
 from dmrank.datasets.fetch import fetch, file_name
-from dmrank.errors import ConfigError, DataError, DownloadError
+from dmrank.support.errors import ConfigError, DataError, DownloadError
 
 BODY = b"reviews " * 100_000
 

@@ -12,7 +12,7 @@ from dmrank import datasets
 from dmrank.datasets import lines
 from dmrank.datasets.corpus import Raw
 from dmrank.datasets.hotelrec import convert
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 ASPECTS = (
     "overall",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dmrank.datasets import lines
 from dmrank.datasets.corpus import Raw
 from dmrank.datasets.lines import Block, blocks
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 RAW = Raw(Path("reviews.json"))
 

@@ -13,7 +13,7 @@ import dmrank
 from conftest import Server
 from dmrank import datasets
 from dmrank.datasets import loading, registry
-from dmrank.errors import ConfigError, DataError, DownloadError
+from dmrank.support.errors import ConfigError, DataError, DownloadError
 
 BEER = gzip.compress(python_lines(beer("4"), beer("3.5", review_profileName="bob")))
 

@@ -12,7 +12,7 @@ from raw_samples import hotel, hotel_review, tar_of, zip_of
 import dmrank
 from dmrank import datasets
 from dmrank.datasets import tripadvisor
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 REAL = Path(__file__).parents[3] / "shared/data/tripadvisor-reviews.parquet"
 TWO_HOTELS = {

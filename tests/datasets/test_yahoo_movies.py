@@ -8,7 +8,7 @@ import pytest
 from raw_samples import tar_of
 
 from dmrank import Ratings, datasets
-from dmrank.errors import ConfigError, DataError
+from dmrank.support.errors import ConfigError, DataError
 
 CRITERIA = ("overall", "acting", "direction", "story", "visuals")
 

@@ -9,7 +9,7 @@ import pytest
 from raw_samples import YELP, tar_of, yelp_line, zip_of
 
 from dmrank import datasets
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 
 def write(tmp_path: Path, data: bytes | str, name: str = "review.json") -> Path:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dmrank.directional import inverse_wishart_gradient, inverse_wishart_log_prior
-from dmrank.errors import ConfigError
+from dmrank.support.errors import ConfigError
 from tests.directional.pairs import random_pair
 
 

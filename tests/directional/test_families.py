@@ -16,7 +16,7 @@ from dmrank.directional.families import (
     student_hazard,
     student_log_survival,
 )
-from dmrank.errors import ConfigError
+from dmrank.support.errors import ConfigError
 from tests.directional.pairs import FAMILIES, families
 
 MAGNITUDES = np.concatenate([[0.0], np.logspace(-9, 6, 61)])

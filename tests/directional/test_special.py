@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmrank.directional.compiling import compiled
+from dmrank.compiled.compiling import compiled
+from dmrank.compiled.lanes import LANES, load, store
 from dmrank.directional.families import (
     Gaussian,
     Student,
@@ -14,8 +15,7 @@ from dmrank.directional.families import (
     student_hazard,
     student_log_survival,
 )
-from dmrank.directional.lanes import LANES, load, store
-from dmrank.directional.special import exp, family_table, hazard_and_log_survival, log, log1p
+from dmrank.directional.survival import exp, family_table, hazard_and_log_survival, log, log1p
 
 
 @compiled

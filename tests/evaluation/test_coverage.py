@@ -5,7 +5,7 @@ import pytest
 
 import dmrank
 from dmrank import ConfigError, ItemMean, Popularity, Split, make_ratings
-from dmrank.models.held_out import HeldOut
+from dmrank.training.held_out import HeldOut
 from tests.evaluation.problems import given_scores
 
 METRICS = ["coverage@3", "ndcg@10", "coverage@1"]

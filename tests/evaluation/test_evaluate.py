@@ -20,7 +20,7 @@ from dmrank import (
 from dmrank.evaluation.protocols import Full, Sampled, _places, parse_protocol
 from dmrank.models import Vectors
 from dmrank.models.config import Config
-from dmrank.models.held_out import HeldOut
+from dmrank.training.held_out import HeldOut
 
 
 class Constant(Model):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dmrank.errors import ConfigError
 from dmrank.metrics import (
     NDCG,
     AveragePrecision,
@@ -17,6 +16,7 @@ from dmrank.metrics import (
     parse_any_metric,
     parse_metric,
 )
+from dmrank.support.errors import ConfigError
 
 
 @pytest.mark.parametrize(

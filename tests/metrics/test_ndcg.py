@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmrank.errors import ConfigError, DataError
 from dmrank.metrics import NDCG
+from dmrank.support.errors import ConfigError, DataError
 from tests.metrics.rankings import Rankings, flat, rankings
 
 DEPTHS = st.integers(1, 35)

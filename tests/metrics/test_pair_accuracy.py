@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dmrank.errors import DataError
 from dmrank.metrics import pair_accuracy
+from dmrank.support.errors import DataError
 
 SMALL = st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0])
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dmrank import EFM, ConfigError, Ratings
 from dmrank.models.efm import make_tables
 from dmrank.training.data import training_data
-from dmrank.training.multiplicative import (
+from dmrank.training.least_squares.multiplicative import (
     Entries,
     Factors,
     Tables,

@@ -11,13 +11,14 @@ import torch
 
 import dmrank
 from dmrank import SPSMTL, ConfigError, ExSAE, Ratings, make_ratings
-from dmrank.models import exsae, neural, spsmtl
+from dmrank.models import exsae, spsmtl
+from dmrank.models.kinds import neural
 from dmrank.models.base import Fitting
 from dmrank.models.exsae import ExSAEConfig
 from dmrank.models.spsmtl import SPSMTLConfig
 from dmrank.training import checkpoints
-from dmrank.training.drawing import sample_pairs
-from dmrank.training.settings import StepSettings
+from dmrank.training.pairwise.drawing import sample_pairs
+from dmrank.training.pairwise.settings import StepSettings
 from tests.training.problems import drawn_pairs, random_data
 
 QUICK = {"iterations": 40, "evaluate_every": 10, "batch_size": 64, "threads": 1}

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmrank.errors import ConfigError, DataError
 from dmrank.ranking import top_n
 from dmrank.ranking.cluster_search import top_n_of_clusters
 from dmrank.ranking.partition import make_partition
+from dmrank.support.errors import ConfigError, DataError
 from tests.ranking.questions import ITEMS, lists
 
 

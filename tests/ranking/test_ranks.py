@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmrank.errors import DataError
 from dmrank.ranking import ranks_of_items, ranks_of_items_scores
+from dmrank.support.errors import DataError
 from tests.ranking.questions import ITEMS, Lists, lists, model
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmrank.errors import ConfigError, DataError
 from dmrank.ranking import best_of_lists, item_columns, score_lists, top_n
+from dmrank.support.errors import ConfigError, DataError
 from tests.ranking.questions import ITEMS, lists, model
 
 

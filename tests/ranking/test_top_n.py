@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmrank.errors import ConfigError, DataError
 from dmrank.ranking import TopN, top_n, top_n_scores
+from dmrank.support.errors import ConfigError, DataError
 from tests.ranking.questions import ITEMS, Lists, lists, model
 
 NOTHING_SEEN = ([0, 0], [])

@@ -9,7 +9,7 @@ import pytest
 
 import dmrank
 from dmrank import ConfigError, DataError, Ratings
-from dmrank.tables import open_table
+from dmrank.data.reading.tables import open_table
 from dmrank.text.extract import RatingStream
 from dmrank.text.extractor import Extractor, Summary
 from dmrank.text.polarity import lexicon_polarity

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dmrank.compiled.transpose import padded
 from dmrank.directional import cholesky_gradient, gradients, inverse_wishart_gradient
-from dmrank.directional.transpose import padded
 from dmrank.training.data import (
     Accumulators,
     Parameters,
@@ -13,8 +13,8 @@ from dmrank.training.data import (
     empty_accumulators,
     training_data,
 )
-from dmrank.training.sampling import Pairs, draw_pairs, random_stream
-from dmrank.training.settings import CovariancePrior, StepSettings
+from dmrank.training.pairwise.sampling import Pairs, draw_pairs, random_stream
+from dmrank.training.pairwise.settings import CovariancePrior, StepSettings
 
 USERS, ITEMS, ASPECTS, FACTORS = 30, 20, 3, 5
 LOWER = np.tril_indices(ASPECTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from dmrank.cli.app import app
-from dmrank.errors import DmrankError
+from dmrank.support.errors import DmrankError
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dmrank.cli.options import parse_scale
 from dmrank.cli.output import console, make_table
-from dmrank.errors import ConfigError
-from dmrank.files import atomic_path
-from dmrank.progress import say
+from dmrank.support.errors import ConfigError
+from dmrank.support.files import atomic_path
+from dmrank.support.progress import say
 from dmrank.text import discover_aspects, load_lexicon
 from dmrank.text.lexicon_files import format_lexicon
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from dmrank.answers.compare import Comparison
 from dmrank.cli.output import console, make_table, print_csv, print_json
-from dmrank.errors import UnsupportedError
 from dmrank.models import load
-from dmrank.models.comparison import Comparison
-from dmrank.models.multivariate import MultivariateModel
-from dmrank.plots import save
-from dmrank.progress import say
+from dmrank.models.kinds.multivariate import MultivariateModel
+from dmrank.support.errors import UnsupportedError
+from dmrank.support.plots import save
+from dmrank.support.progress import say
 
 
 def run(path: Path, user: str, first: str, second: str, format_: str, figure: Path | None) -> None:

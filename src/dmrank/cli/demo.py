@@ -12,12 +12,12 @@ from dmrank.cli.compare import print_comparison
 from dmrank.cli.explain import print_explanation
 from dmrank.cli.output import console, make_table, print_table
 from dmrank.cli.stats import draw, print_statistics
+from dmrank.data.ratings import Ratings
+from dmrank.data.statistics import describe
+from dmrank.data.synthetic import Synthetic, make_hotels
+from dmrank.fitted.contract import By
 from dmrank.models import DMR, ItemMean, Model
-from dmrank.models.hooks import By
-from dmrank.plots import draw_recovery, save
-from dmrank.ratings import Ratings
-from dmrank.statistics import describe
-from dmrank.synthetic import Synthetic, make_hotels
+from dmrank.support.plots import draw_recovery, save
 
 _PAIRS = 20_000
 #: What one guest's lists are ranked by, and what that is called.

@@ -9,11 +9,11 @@ import polars as pl
 
 from dmrank.cli.options import ReadOptions
 from dmrank.cli.output import console, make_table, print_csv, print_json
+from dmrank.data.reading.read import join_parts
 from dmrank.evaluation import Report, evaluate
 from dmrank.evaluation.judge import DEFAULT_METRICS
 from dmrank.models import Model, load
-from dmrank.progress import say
-from dmrank.read import join_parts
+from dmrank.support.progress import say
 
 
 def run(

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from rich.console import Console
 
+from dmrank.answers.explain import Explanation
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.cli.recommend import parse_by
 from dmrank.models import load
-from dmrank.models.explanation import Explanation
-from dmrank.plots import save
-from dmrank.progress import say
+from dmrank.support.plots import save
+from dmrank.support.progress import say
 
 
 def run(

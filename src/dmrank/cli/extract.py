@@ -14,11 +14,11 @@ from rich.text import Text
 
 from dmrank.cli.options import parse_scale
 from dmrank.cli.output import console
-from dmrank.errors import ConfigError
-from dmrank.files import atomic_path, table_format
-from dmrank.progress import say
-from dmrank.ratings import SCALE_METADATA
-from dmrank.tables import Table, open_table
+from dmrank.data.ratings import SCALE_METADATA
+from dmrank.data.reading.tables import Table, open_table
+from dmrank.support.errors import ConfigError
+from dmrank.support.files import atomic_path, table_format
+from dmrank.support.progress import say
 from dmrank.text.extract import RatingStream, obtain_polarity
 from dmrank.text.extractor import Extractor, Summary
 from dmrank.text.lexicon_files import load_lexicon

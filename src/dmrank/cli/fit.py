@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dmrank.cli.options import ReadOptions
 from dmrank.cli.parameters import parse_settings, read_config
-from dmrank.errors import DataError
 from dmrank.models import find_model
-from dmrank.progress import say
+from dmrank.support.errors import DataError
+from dmrank.support.progress import say
 
 
 def run(

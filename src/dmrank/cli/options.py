@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from dmrank.errors import ConfigError
+from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dmrank.ratings import Ratings
-    from dmrank.scale import ScaleLike
+    from dmrank.data.ratings import Ratings
+    from dmrank.data.scale import ScaleLike
 
 _COLUMNS = "Columns of FILE"
 
@@ -69,7 +69,7 @@ class ReadOptions:
 
     def read(self, file: Path) -> Ratings:
         """Read the file."""
-        from dmrank.read import read_ratings
+        from dmrank.data.reading.read import read_ratings
 
         return read_ratings(
             file,

@@ -8,7 +8,7 @@ from dmrank.cli.options import ReadOptions
 from dmrank.experiments import run_paper
 from dmrank.experiments.budgets import find_budget
 from dmrank.experiments.contenders import find_contenders
-from dmrank.progress import say
+from dmrank.support.progress import say
 
 
 def run(

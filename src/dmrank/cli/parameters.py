@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from dmrank.errors import ConfigError
+from dmrank.support.errors import ConfigError
 
 
 def read_config(path: Path | None) -> dict[str, Any]:

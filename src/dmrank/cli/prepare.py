@@ -6,11 +6,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from dmrank.cli.options import ReadOptions
-from dmrank.errors import ConfigError, DataError
-from dmrank.files import atomic_path, table_format
-from dmrank.progress import say
-from dmrank.ratings import Ratings, Split
-from dmrank.split import SplitBy, check_shares
+from dmrank.data.ratings import Ratings, Split
+from dmrank.data.rows import SplitBy, check_shares
+from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.files import atomic_path, table_format
+from dmrank.support.progress import say
 
 
 def run(

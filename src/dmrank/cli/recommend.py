@@ -9,15 +9,15 @@ from typing import Literal
 
 import polars as pl
 
+from dmrank.answers.filters import OnUnknown, known_users
+from dmrank.answers.recommend import RecommendOptions
 from dmrank.cli.output import console, print_csv, print_json, print_table
-from dmrank.errors import ConfigError, DataError
-from dmrank.files import atomic_path, table_format
+from dmrank.data.reading.tables import open_table
+from dmrank.fitted.contract import By
 from dmrank.models import Model, load
-from dmrank.models.filters import OnUnknown, known_users
-from dmrank.models.hooks import By
-from dmrank.models.recommending import RecommendOptions
-from dmrank.progress import bar, say
-from dmrank.tables import open_table
+from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.files import atomic_path, table_format
+from dmrank.support.progress import bar, say
 
 #: The most users whose lists are printed; more go to a file.
 _MOST_PRINTED = 1_000

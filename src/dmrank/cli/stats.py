@@ -8,10 +8,10 @@ import numpy as np
 from rich.table import Table
 
 from dmrank.cli.output import console, make_table, print_csv, print_json
-from dmrank.plots import draw_ratings, save
-from dmrank.progress import say
-from dmrank.ratings import Ratings
-from dmrank.statistics import Statistics, describe
+from dmrank.data.ratings import Ratings
+from dmrank.data.statistics import Statistics, describe
+from dmrank.support.plots import draw_ratings, save
+from dmrank.support.progress import say
 
 
 def run(ratings: Ratings, format_: str, figure: Path | None) -> None:

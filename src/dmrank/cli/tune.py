@@ -8,12 +8,12 @@ from pathlib import Path
 from dmrank.cli.options import ReadOptions
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.cli.parameters import parse_settings, read_config
-from dmrank.errors import DataError
-from dmrank.files import atomic_path
+from dmrank.data.reading.read import join_parts
+from dmrank.experiments.tuning import Strategy, Tuning, tune
 from dmrank.models import find_model
-from dmrank.progress import say
-from dmrank.read import join_parts
-from dmrank.tuning import Strategy, Tuning, tune
+from dmrank.support.errors import DataError
+from dmrank.support.files import atomic_path
+from dmrank.support.progress import say
 
 
 def run(

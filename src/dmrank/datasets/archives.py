@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from dmrank.datasets.corpus import Raw
-from dmrank.errors import DataError
-from dmrank.progress import bar
+from dmrank.support.errors import DataError
+from dmrank.support.progress import bar
 
 _DECOMPRESSORS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\x1f\x8b": lambda stream: gzip.GzipFile(fileobj=stream, mode="rb"),

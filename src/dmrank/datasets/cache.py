@@ -7,8 +7,8 @@ from pathlib import Path
 
 import platformdirs
 
-from dmrank.errors import DataError
-from dmrank.files import atomic_path
+from dmrank.support.errors import DataError
+from dmrank.support.files import atomic_path
 
 
 def default_folder() -> Path:

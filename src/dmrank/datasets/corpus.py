@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 Scale = Mapping[str, tuple[float, float]]
 

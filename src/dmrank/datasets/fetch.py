@@ -12,9 +12,9 @@ from typing import IO
 from urllib.parse import unquote, urlsplit
 
 from dmrank.datasets.cache import record
-from dmrank.errors import ConfigError, DataError, DownloadError
-from dmrank.files import atomic_path
-from dmrank.progress import bar
+from dmrank.support.errors import ConfigError, DataError, DownloadError
+from dmrank.support.files import atomic_path
+from dmrank.support.progress import bar
 
 TIMEOUT_SECONDS = 30
 _PIECE = 1 << 18

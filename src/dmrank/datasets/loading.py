@@ -10,16 +10,16 @@ from pathlib import Path
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from dmrank.data.ratings import Ratings
+from dmrank.data.reading.read import read_ratings
 from dmrank.datasets import cache as cached
 from dmrank.datasets.archives import undamaged
 from dmrank.datasets.corpus import Corpus, Raw
 from dmrank.datasets.registry import find
 from dmrank.datasets.sources import Download, OwnFile, Source
-from dmrank.errors import ConfigError, DataError
-from dmrank.files import atomic_path
-from dmrank.progress import say
-from dmrank.ratings import Ratings
-from dmrank.read import read_ratings
+from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.files import atomic_path
+from dmrank.support.progress import say
 
 #: Raised whenever a converter changes what it makes of a file: older conversions are then ignored.
 CONVERSION = 1

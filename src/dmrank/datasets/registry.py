@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dmrank.datasets import beer, hotelrec, tripadvisor, yahoo, yelp
 from dmrank.datasets.corpus import Corpus
-from dmrank.errors import ConfigError, did_you_mean
+from dmrank.support.errors import ConfigError, did_you_mean
 
 _MCAULEY = "https://mcauleylab.ucsd.edu/public_datasets/data/beer"
 _MCAULEY_BEFORE = "https://datarepo.eng.ucsd.edu/mcauley_group/data/beer"

@@ -9,7 +9,7 @@ from typing import Protocol
 from dmrank.datasets import cache
 from dmrank.datasets.corpus import Corpus
 from dmrank.datasets.fetch import fetch, file_name
-from dmrank.errors import DownloadError
+from dmrank.support.errors import DownloadError
 
 
 class Source(Protocol):

@@ -11,7 +11,7 @@ import polars as pl
 from dmrank.datasets.archives import members
 from dmrank.datasets.corpus import Converted, Raw, Scale
 from dmrank.datasets.tidy import Place, numbers, tidy
-from dmrank.errors import ConfigError
+from dmrank.support.errors import ConfigError
 
 #: A column of this name is skipped.
 SKIP = ""

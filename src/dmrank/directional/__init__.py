@@ -3,6 +3,7 @@
 `families` and `reference` state it in readable NumPy; the kernels beside them are fast.
 """
 
+from dmrank.data.training_scale import from_training_scale, to_training_scale
 from dmrank.directional.covariance import (
     cholesky_gradient,
     inverse_wishart_gradient,
@@ -17,7 +18,6 @@ from dmrank.directional.reference import (
     log_likelihood,
     ray_statistics,
 )
-from dmrank.directional.scales import from_training_scale, to_training_scale
 
 __all__ = [
     "Derivatives",

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from dmrank.directional.compiling import compiled, source_fingerprint
+from dmrank.compiled.compiling import compiled, source_fingerprint
+from dmrank.compiled.lanes import LANES, store
+from dmrank.compiled.transpose import gather, padded, scatter
 from dmrank.directional.families import Family, Student
 from dmrank.directional.kernels import (
     FamilyConstants,
@@ -24,9 +26,7 @@ from dmrank.directional.kernels import (
     unwhiten_mean_gradient,
     whiten,
 )
-from dmrank.directional.lanes import LANES, store
-from dmrank.directional.special import family_table
-from dmrank.directional.transpose import gather, padded, scatter
+from dmrank.directional.survival import family_table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dmrank.errors import ConfigError
+from dmrank.support.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
 

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.directional.compiling import compiled, inlined
-from dmrank.directional.lanes import LANES, QUAD, Lanes, load, spread, sqrt, store, where_less
-from dmrank.directional.special import (
+from dmrank.compiled.compiling import compiled, inlined
+from dmrank.compiled.lanes import LANES, QUAD, Lanes, load, spread, sqrt, store, where_less
+from dmrank.compiled.transpose import gather
+from dmrank.directional.survival import (
     CONSTANT,
     KAPPA,
     TABLE_COLUMNS,
@@ -28,7 +29,6 @@ from dmrank.directional.special import (
     log,
     log1p,
 )
-from dmrank.directional.transpose import gather
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dmrank.errors import ConfigError
 from dmrank.evaluation.order_pairs import OrderPairs
 from dmrank.metrics import pair_accuracy
-from dmrank.models.multivariate import MultivariateModel
+from dmrank.models.kinds.multivariate import MultivariateModel
+from dmrank.support.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.errors import ConfigError, DataError
+from dmrank.data.ratings import Split
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen
 from dmrank.evaluation.warm_rows import WarmRows, warm_rows
 from dmrank.models.base import Model
-from dmrank.ratings import Split
+from dmrank.support.errors import ConfigError, DataError
 
 #: Test rows that are explained at once.
 _BLOCK = 1 << 14

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.errors import DataError
+from dmrank.data.ratings import Ratings, Split
 from dmrank.models.base import Model
-from dmrank.models.held_out import codes_in
-from dmrank.ratings import Ratings, Split
+from dmrank.support.errors import DataError
+from dmrank.training.held_out import codes_in
 
 
 def check_fitted_on(name: str, model: Model, train: Ratings) -> None:

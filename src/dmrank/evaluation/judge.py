@@ -7,18 +7,18 @@ from itertools import product
 
 import numpy as np
 
-from dmrank.errors import ConfigError, DataError, did_you_mean
+from dmrank.data.ratings import Ratings, Split
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen, with_ids_of
 from dmrank.evaluation.protocols import Full, Protocol, parse_protocol
 from dmrank.evaluation.report import Report
 from dmrank.evaluation.significance import PerUser
+from dmrank.fitted.rankers import make_ranker
+from dmrank.fitted.scorers import Scorer
 from dmrank.metrics import Coverage, Metric, parse_any_metric
 from dmrank.models.base import Model
-from dmrank.models.held_out import HeldOut
-from dmrank.models.rankers import make_ranker
-from dmrank.models.scores import Scorer
-from dmrank.progress import bar
-from dmrank.ratings import Ratings, Split
+from dmrank.support.errors import ConfigError, DataError, did_you_mean
+from dmrank.support.progress import bar
+from dmrank.training.held_out import HeldOut
 
 DEFAULT_METRICS = ("ap", "ndcg@10", "ndcg@50")
 
@@ -88,7 +88,7 @@ def evaluate(
             scorer = model._scorer(model._weights(aspect))
             if of_each:
                 ranks = ranking.ranks(aspect, scorer, threads)
-                gains = np.nan_to_num(held_out.question(aspect).gains)
+                gains = np.nan_to_num(held_out.query(aspect).gains)
                 for metric in of_each:
                     of_users = metric(ranks, gains, held_out.items.pointer)
                     values[name, aspect, str(metric)] = of_users

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.ratings import Split
+from dmrank.data.ratings import Split
 
 Codes = NDArray[np.int64]
 

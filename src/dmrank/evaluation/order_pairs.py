@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.errors import ConfigError
+from dmrank.data.ratings import Ratings, Split
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen
 from dmrank.evaluation.opponents import Opponents
 from dmrank.evaluation.warm_rows import WarmRows, warm_rows
 from dmrank.metrics import PairAccuracy, pair_accuracy
 from dmrank.models.base import Model
-from dmrank.ratings import Ratings, Split
+from dmrank.support.errors import ConfigError
 
 #: Pairs that are scored at once.
 _BLOCK = 1 << 15

@@ -9,9 +9,9 @@ from typing import Protocol as Interface
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.errors import ConfigError
-from dmrank.models.held_out import HeldOut
-from dmrank.models.scores import Scorer
+from dmrank.fitted.scorers import Scorer
+from dmrank.support.errors import ConfigError
+from dmrank.training.held_out import HeldOut
 
 Ranks = NDArray[np.int64]
 
@@ -95,7 +95,7 @@ class _FullRanking:
 
     def ranks(self, aspect: str, scorer: Scorer, threads: int | None = None) -> Ranks:
         """Return the rank of each held-out item, 0 for one without a rating on the aspect."""
-        return scorer.ranks(self.held_out.users, self.held_out.question(aspect), threads)
+        return scorer.ranks(self.held_out.users, self.held_out.query(aspect), threads)
 
 
 class _SampledRanking:
@@ -109,7 +109,7 @@ class _SampledRanking:
     def ranks(self, aspect: str, scorer: Scorer, threads: int | None = None) -> Ranks:
         """Return the rank of each held-out item, 0 for one without a rating on the aspect."""
         del threads  # so few scores are not worth sharing out
-        asked = self.held_out.question(aspect)
+        asked = self.held_out.query(aspect)
         pointer, items = asked.items
         row_users = np.repeat(self.held_out.users, np.diff(pointer))
         of_tests = scorer.of_pairs(row_users, items)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from dmrank.errors import ConfigError, did_you_mean
 from dmrank.evaluation.significance import Comparison, PerUser, compare_with_best
+from dmrank.support.errors import ConfigError, did_you_mean
 
 #: The name of the mean over aspects in place of an aspect.
 AVERAGE = "average"

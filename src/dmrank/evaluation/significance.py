@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dmrank.errors import ConfigError
+from dmrank.support.errors import ConfigError
 
 PerUser = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dmrank.data.ratings import Ratings
 from dmrank.evaluation.report import AVERAGE, Report
-from dmrank.ratings import Ratings
 
 #: Fewest and most training ratings of each group.
 GROUPS: tuple[tuple[int, int | None], ...] = ((1, 4), (5, 9), (10, 19), (20, 49), (50, None))

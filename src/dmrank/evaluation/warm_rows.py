@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.directional.scales import to_training_scale
-from dmrank.errors import DataError
-from dmrank.ratings import Split
+from dmrank.data.ratings import Split
+from dmrank.data.training_scale import to_training_scale
+from dmrank.support.errors import DataError
 
 
 class WarmRows(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dmrank.errors import ConfigError, did_you_mean
+from dmrank.support.errors import ConfigError, did_you_mean
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dmrank.errors import ConfigError, did_you_mean
 from dmrank.models import (
     DMR,
     EASE,
@@ -22,6 +21,7 @@ from dmrank.models import (
     Popularity,
 )
 from dmrank.models.config import TrainingConfig
+from dmrank.support.errors import ConfigError, did_you_mean
 
 Role = Literal["paper", "variant", "reference"]
 

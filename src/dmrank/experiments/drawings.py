@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from dmrank.plots import COLOURS, figure
+from dmrank.support.plots import COLOURS, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from dmrank.experiments.drawings import draw_two_ratings
 from dmrank.experiments.exhibit import Exhibit, as_text
 from dmrank.experiments.study import SEED, Study
 from dmrank.models import DMR
-from dmrank.plots import draw_direction, figure
+from dmrank.support.plots import draw_direction, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

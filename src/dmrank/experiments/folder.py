@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from dmrank.errors import ConfigError
-from dmrank.files import atomic_path, write_table
+from dmrank.support.errors import ConfigError
+from dmrank.support.files import atomic_path, write_table
 
 _SETTINGS = "settings.json"
 _SECONDS = "seconds.jsonl"

@@ -10,7 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import dmrank
-from dmrank.errors import ConfigError
+from dmrank.compiled.ranges import count_threads
+from dmrank.data.ratings import Ratings
 from dmrank.experiments.budgets import find_budget
 from dmrank.experiments.contenders import find_contenders
 from dmrank.experiments.exhibit import Exhibit
@@ -27,11 +28,10 @@ from dmrank.experiments.table_1 import statistics
 from dmrank.experiments.table_2 import PROTOCOLS, ranking
 from dmrank.experiments.table_3 import pair_orders
 from dmrank.experiments.table_4 import explanations
-from dmrank.files import write_table
-from dmrank.parallel import count_threads
-from dmrank.plots import save
-from dmrank.progress import bar, logger
-from dmrank.ratings import Ratings
+from dmrank.support.errors import ConfigError
+from dmrank.support.files import write_table
+from dmrank.support.plots import save
+from dmrank.support.progress import bar, logger
 
 #: What the results depend on.
 _PACKAGES = ("numpy", "numba", "scipy", "polars", "optuna", "torch", "matplotlib")

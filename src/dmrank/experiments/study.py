@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 import dmrank
+from dmrank.data.ratings import Ratings, Split
 from dmrank.experiments.budgets import Budget
 from dmrank.experiments.contenders import CONTENDERS, Contender
 from dmrank.experiments.folder import RunFolder
+from dmrank.experiments.tuning import search_space, tune
 from dmrank.metrics import parse_metric
 from dmrank.models import Model, load
 from dmrank.models.config import Config
-from dmrank.models.validation import Validator
-from dmrank.ratings import Ratings, Split
-from dmrank.tuning import search_space, tune
+from dmrank.training.validation import Validator
 
 #: Tuning and early stopping look at it, ranking by the primary aspect.
 TUNING_METRIC = "ndcg@10"

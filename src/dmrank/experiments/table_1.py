@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from dmrank.data.statistics import describe
 from dmrank.experiments.exhibit import Exhibit, as_text
 from dmrank.experiments.study import Study
-from dmrank.statistics import describe
 
 
 def statistics(study: Study) -> list[Exhibit]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

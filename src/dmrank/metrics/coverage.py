@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmrank.errors import ConfigError
+from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dmrank.errors import ConfigError
 from dmrank.metrics.base import Metric
+from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
     from dmrank.metrics.base import FloatArray, RankedItems

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dmrank.errors import ConfigError, did_you_mean
 from dmrank.metrics.average_precision import AveragePrecision
 from dmrank.metrics.coverage import Coverage
 from dmrank.metrics.cutoff import HitRate, Precision, Recall
 from dmrank.metrics.ndcg import NDCG
 from dmrank.metrics.reciprocal_rank import ReciprocalRank
+from dmrank.support.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def parse_metric(name: str) -> Metric:
     >>> parse_metric("ndgc@10")
     Traceback (most recent call last):
     ...
-    dmrank.errors.ConfigError: no metric 'ndgc@10': did you mean 'ndcg@10'?
+    dmrank.ConfigError: no metric 'ndgc@10': did you mean 'ndcg@10'?
     """
     metric = parse_any_metric(name)
     if isinstance(metric, Coverage):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from dmrank.errors import ConfigError, DataError
 from dmrank.metrics.base import Metric
+from dmrank.support.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dmrank.metrics.base import FloatArray, RankedItems

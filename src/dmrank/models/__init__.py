@@ -1,21 +1,21 @@
 """The models, behind one contract."""
 
-from dmrank.errors import ConfigError, did_you_mean
-from dmrank.models.approximate import ApproximateIndex
+from dmrank.answers.index import ApproximateIndex
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.scorers import Vectors
 from dmrank.models.base import Model, load
 from dmrank.models.dmr import DMR, DMRConfig
 from dmrank.models.ease import EASE, EASEConfig
 from dmrank.models.efm import EFM, EFMConfig
 from dmrank.models.exsae import ExSAE, ExSAEConfig
-from dmrank.models.fitting import Fitting
 from dmrank.models.ials import IALS, IALSConfig
 from dmrank.models.itemmean import ItemMean, ItemMeanConfig
 from dmrank.models.mbpr import MBPR, MBPRConfig
 from dmrank.models.mter import MTER, MTERConfig
 from dmrank.models.popularity import Popularity, PopularityConfig
 from dmrank.models.ptf import PTF, PTFConfig
-from dmrank.models.scores import Vectors
 from dmrank.models.spsmtl import SPSMTL, SPSMTLConfig
+from dmrank.support.errors import ConfigError, did_you_mean
 
 #: Models by their name on the command line.
 MODELS: dict[str, type[Model]] = {

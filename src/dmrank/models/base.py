@@ -17,23 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dmrank
-from dmrank.containers import read_container, write_container
-from dmrank.errors import ConfigError, DataError, ModelFileError, UnsupportedError
+from dmrank.answers.compare import Comparing
+from dmrank.answers.explain import Explaining
+from dmrank.answers.fold_in.folding import Folding
+from dmrank.answers.index import Indexing
+from dmrank.answers.plot import Drawing
+from dmrank.answers.recommend import Recommending
+from dmrank.answers.similar import Similar
+from dmrank.data.ratings import Ratings
+from dmrank.fitted.catalogue import Catalogue
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.warm_start import SHAPES, Start
 from dmrank.metrics import parse_metric
-from dmrank.models.approximate import Indexing
-from dmrank.models.catalogue import Catalogue
-from dmrank.models.comparison import Comparing
 from dmrank.models.config import Config, make_config
-from dmrank.models.drawing import Drawing
-from dmrank.models.explanation import Explaining
-from dmrank.models.fitting import Fitting
-from dmrank.models.folding import Folding
-from dmrank.models.recommending import Recommending
-from dmrank.models.similar import Similar
-from dmrank.models.starting import SHAPES, Start
-from dmrank.models.validation import Validator
-from dmrank.ratings import Ratings
+from dmrank.support.containers import read_container, write_container
+from dmrank.support.errors import ConfigError, DataError, ModelFileError, UnsupportedError
 from dmrank.training.history import History
+from dmrank.training.validation import Validator
 
 #: Version of the model file; raise it when the meaning of the content changes.
 FILE_FORMAT = 1

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dmrank.errors import ConfigError, did_you_mean
+from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.training.data import Missing
 
 Positive = Annotated[float, Field(gt=0)]
@@ -75,7 +75,7 @@ def make_config(kind: type[ConfigT], parameters: Mapping[str, Any]) -> ConfigT:
     >>> make_config(Config, {"sead": 3})
     Traceback (most recent call last):
         ...
-    dmrank.errors.ConfigError: there is no parameter 'sead'; did you mean 'seed'?
+    dmrank.ConfigError: there is no parameter 'sead'; did you mean 'seed'?
     """
     for name in parameters:
         if name not in kind.model_fields:

@@ -8,27 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from dmrank.answers.fold_in.directional import DirectionalFolding, folded_offsets
+from dmrank.answers.fold_in.pairs import Factors, Sampling
 from dmrank.directional.families import Family, Gaussian, Student
-from dmrank.errors import ConfigError
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.profiles import Profiles
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
-from dmrank.models.directional_folding import DirectionalFolding, folded_offsets
-from dmrank.models.factored import unpadded
-from dmrank.models.fitting import Fitting
-from dmrank.models.fold_pairs import Factors, Sampling
 from dmrank.models.itemmean import item_means
-from dmrank.models.multivariate import MultivariateModel
-from dmrank.models.profiles import Profiles
+from dmrank.models.kinds.factored import unpadded
+from dmrank.models.kinds.multivariate import MultivariateModel
+from dmrank.support.errors import ConfigError
 from dmrank.training.data import (
     Accumulators,
     Parameters,
     TrainingData,
     empty_accumulators,
 )
-from dmrank.training.initial import initial_parameters, unpack
 from dmrank.training.loop import RunIterations
-from dmrank.training.prior import prior_covariance
-from dmrank.training.settings import Covariance, CovariancePrior, StepSettings
-from dmrank.training.steps import run_iterations
+from dmrank.training.pairwise.dmr import run_iterations
+from dmrank.training.pairwise.parameters import initial_parameters, unpack
+from dmrank.training.pairwise.prior import prior_covariance
+from dmrank.training.pairwise.settings import Covariance, CovariancePrior, StepSettings
 
 
 class DMRConfig(TrainingConfig):

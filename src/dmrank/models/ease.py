@@ -11,13 +11,13 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from dmrank.errors import ConfigError, DataError
+from dmrank.compiled.ranges import for_ranges
+from dmrank.data.rows import group_rows
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.profiles import Profiles
 from dmrank.models.base import Model
 from dmrank.models.config import Config, Positive, Search
-from dmrank.models.fitting import Fitting
-from dmrank.models.profiles import Profiles
-from dmrank.parallel import for_ranges
-from dmrank.split import group_rows
+from dmrank.support.errors import ConfigError, DataError
 
 Codes = NDArray[np.integer]
 Float32s = NDArray[np.float32]

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.special import expit
 
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, NotNegative, Search, Share, TrainingConfig
-from dmrank.models.fitting import Fitting
-from dmrank.models.scores import Vectors
-from dmrank.models.trained import TrainedModel
+from dmrank.models.kinds.trained import TrainedModel
 from dmrank.training.data import TrainingData
-from dmrank.training.loop import RunIterations
-from dmrank.training.multiplicative import (
+from dmrank.training.least_squares.multiplicative import (
     Factors,
     Tables,
     Weights,
@@ -24,6 +23,7 @@ from dmrank.training.multiplicative import (
     padded,
     run_iterations,
 )
+from dmrank.training.loop import RunIterations
 
 #: N, the top of the training scale, and its middle.
 _TOP, _MIDDLE = 5.0, 3.0

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, NotNegative, Positive, Search
-from dmrank.models.fitting import Fitting
 from dmrank.models.itemmean import ItemMean
-from dmrank.models.neural import (
+from dmrank.models.kinds.neural import (
     NeuralConfig,
     NeuralModel,
     Tensors,
@@ -20,7 +21,6 @@ from dmrank.models.neural import (
     shared,
     torch_threads,
 )
-from dmrank.models.scores import Vectors
 from dmrank.ranking import lists_of
 from dmrank.training.data import TrainingData
 

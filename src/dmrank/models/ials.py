@@ -12,13 +12,13 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig
-from dmrank.models.fitting import Fitting
-from dmrank.models.profiles import Profiles
-from dmrank.models.scores import Vectors
-from dmrank.models.trained import TrainedModel
+from dmrank.models.kinds.trained import TrainedModel
 from dmrank.training.data import TrainingData
-from dmrank.training.least_squares import Prior, by_item, by_user, gram, solve_rows
+from dmrank.training.least_squares.solve import Prior, by_item, by_user, gram, solve_rows
 from dmrank.training.loop import RunIterations
 
 #: Standard deviation of an initial score, as Rendle et al. have it.

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.scorers import Vectors
 from dmrank.models.base import Model
 from dmrank.models.config import Config, NotNegative, Search
-from dmrank.models.fitting import Fitting
-from dmrank.models.profiles import Profiles
-from dmrank.models.scores import Vectors
 from dmrank.training.data import Missing, TrainingData
 
 

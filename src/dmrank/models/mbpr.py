@@ -7,16 +7,16 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmrank.answers.fold_in.logistic import LogisticFolding
+from dmrank.answers.fold_in.pairs import Factors, Sampling
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.profiles import Profiles
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
-from dmrank.models.factored import FactorModel, unpadded
-from dmrank.models.fitting import Fitting
-from dmrank.models.fold_pairs import Factors, Sampling
-from dmrank.models.logistic_folding import LogisticFolding
-from dmrank.models.profiles import Profiles
+from dmrank.models.kinds.factored import FactorModel, unpadded
 from dmrank.training.data import empty_accumulators
-from dmrank.training.initial import initial_parameters
-from dmrank.training.logistic import Combination, LogisticSettings, run_logistic_iterations
-from dmrank.training.settings import FactorSettings, SamplerSettings
+from dmrank.training.pairwise.mbpr import Combination, LogisticSettings, run_logistic_iterations
+from dmrank.training.pairwise.parameters import initial_parameters
+from dmrank.training.pairwise.settings import FactorSettings, SamplerSettings
 
 
 class MBPRConfig(TrainingConfig):

@@ -7,14 +7,14 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.directional.transpose import padded
+from dmrank.compiled.transpose import padded
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, NotNegative, Positive, Search, TrainingConfig
-from dmrank.models.fitting import Fitting
-from dmrank.models.scores import Vectors
-from dmrank.models.trained import TrainedModel
-from dmrank.training.settings import SamplerSettings
-from dmrank.training.tucker import TuckerParameters, TuckerSettings
-from dmrank.training.tucker_steps import run_tucker_iterations
+from dmrank.models.kinds.trained import TrainedModel
+from dmrank.training.pairwise.mter import run_tucker_iterations
+from dmrank.training.pairwise.settings import SamplerSettings
+from dmrank.training.pairwise.tucker import TuckerParameters, TuckerSettings
 
 
 class MTERConfig(TrainingConfig):

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from dmrank.fitted.fitting import Fitting
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share
-from dmrank.models.fitting import Fitting
-from dmrank.models.neural import (
+from dmrank.models.kinds.neural import (
     NeuralConfig,
     NeuralModel,
     Tensors,
@@ -18,8 +18,8 @@ from dmrank.models.neural import (
     initial_layers,
     torch_threads,
 )
-from dmrank.training.drawing import sample_pairs
-from dmrank.training.sampling import Pairs
+from dmrank.training.pairwise.drawing import sample_pairs
+from dmrank.training.pairwise.sampling import Pairs
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -2,13 +2,14 @@
 
 from dmrank.ranking.items import ItemColumns, item_columns
 from dmrank.ranking.lists import ItemLists, lists_of
-from dmrank.ranking.ranks import ranks_of_items, ranks_of_items_scores
+from dmrank.ranking.ranks import RankQuery, ranks_of_items, ranks_of_items_scores
 from dmrank.ranking.rerank import best_of_lists, score_lists
 from dmrank.ranking.top_n import TopN, top_n, top_n_scores
 
 __all__ = [
     "ItemColumns",
     "ItemLists",
+    "RankQuery",
     "TopN",
     "best_of_lists",
     "item_columns",

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from dmrank.errors import ConfigError
-from dmrank.parallel import for_ranges
+from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.items import allowed_mask
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.partition import Partition
 from dmrank.ranking.scoring import ITEMS_PER_CHUNK, checked_users, dot, score_chunk
 from dmrank.ranking.top_n import TopN, any_above, no_items, offer, sort_heap
+from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

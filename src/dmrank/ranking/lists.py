@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -43,7 +43,7 @@ def item_lists(
     >>> item_lists("seen", [0, 2, 2], [0, 7], n_users=2, n_items=5)
     Traceback (most recent call last):
     ...
-    dmrank.errors.DataError: seen items hold code 7: there are 5 items, from 0
+    dmrank.DataError: seen items hold code 7: there are 5 items, from 0
     """
     bounds = np.asarray(pointer, dtype=np.int64)
     codes = np.asarray(items, dtype=np.int32)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.errors import ConfigError
 from dmrank.ranking.items import allowed_mask
 from dmrank.ranking.scoring import as_matrix, largest
 from dmrank.ranking.top_n import top_n
+from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from dmrank.errors import DataError
-from dmrank.parallel import for_ranges
+from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.scoring import (
     ITEMS_PER_CHUNK,
@@ -18,11 +17,31 @@ from dmrank.ranking.scoring import (
     dot,
     score_chunk,
 )
+from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dmrank.ranking.lists import ItemLists
+
+
+class RankQuery(NamedTuple):
+    """Where are these items in the rankings of some users? See `ranks_of_items`.
+
+    Attributes
+    ----------
+    items, gains
+        The items that are asked for, user by user, and what each is worth.
+    excluded
+        What is no candidate for each user.
+    candidates
+        True for the items that are candidates for every user not excluding them.
+    """
+
+    items: ItemLists
+    gains: NDArray[np.floating]
+    excluded: ItemLists
+    candidates: NDArray[np.bool_]
 
 
 def ranks_of_items(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from dmrank.errors import DataError
-from dmrank.parallel import for_ranges
+from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.scoring import NOT_FINITE, USERS_PER_TASK, as_matrix, check_widths, dot
 from dmrank.ranking.top_n import TopN, no_items
+from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

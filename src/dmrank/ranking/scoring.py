@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -57,7 +57,7 @@ def checked_users(
     >>> checked_users([[1.0, 2.0]], factors=3, largest_of_items=1.0)
     Traceback (most recent call last):
     ...
-    dmrank.errors.DataError: user vectors of shape (1, 2) and item vectors of 3 columns: give two
+    dmrank.DataError: user vectors of shape (1, 2) and item vectors of 3 columns: give two
     matrices with the same number of columns
     """
     users = np.ascontiguousarray(as_matrix(user_vectors))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from dmrank.errors import ConfigError
-from dmrank.parallel import for_ranges
+from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.items import ItemColumns, allowed_mask, item_columns
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.scoring import (
@@ -18,6 +17,7 @@ from dmrank.ranking.scoring import (
     checked_users,
     score_chunk,
 )
+from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.errors import DataError
-from dmrank.progress import bar
-from dmrank.tables import Table, open_table
+from dmrank.data.reading.tables import Table, open_table
+from dmrank.support.errors import DataError
+from dmrank.support.progress import bar
 from dmrank.text.discovery import Discovered, discover, too_few
 from dmrank.text.lexicon import Lexicon
 from dmrank.text.lexicon_files import load_lexicon

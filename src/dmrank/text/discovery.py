@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dmrank.errors import ConfigError, DataError
-from dmrank.ratings import RESERVED_COLUMNS
+from dmrank.data.ratings import RESERVED_COLUMNS
+from dmrank.support.errors import ConfigError, DataError
 from dmrank.text.collocations import Positions, company_of, find_positions
 from dmrank.text.english import english
 from dmrank.text.learning import frequent_words, learn_from_texts

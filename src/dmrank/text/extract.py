@@ -10,11 +10,11 @@ from typing import Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from dmrank.errors import ConfigError, DataError
-from dmrank.progress import bar, say
-from dmrank.ratings import Ratings
-from dmrank.read import read_ratings
-from dmrank.tables import Table, open_table
+from dmrank.data.ratings import Ratings
+from dmrank.data.reading.read import read_ratings
+from dmrank.data.reading.tables import Table, open_table
+from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.progress import bar, say
 from dmrank.text.extractor import Extractor, Summary
 from dmrank.text.learning import learn_from_texts
 from dmrank.text.lexicon import Lexicon

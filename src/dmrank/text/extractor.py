@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dmrank.errors import ConfigError
-from dmrank.parallel import for_ranges
+from dmrank.compiled.ranges import for_ranges
+from dmrank.support.errors import ConfigError
 from dmrank.text.polarity import Polarity
 from dmrank.text.reading import read_texts
 from dmrank.text.scoring import Mapping as RatingMapping

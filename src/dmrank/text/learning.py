@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 from dmrank.text.lexicon import Lexicon
 from dmrank.text.linking import Links
 from dmrank.text.polarity import STARS_PER_UNIT, Polarity, lexicon_polarity

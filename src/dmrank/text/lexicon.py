@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from dmrank.errors import ConfigError, did_you_mean
-from dmrank.ratings import RESERVED_COLUMNS
+from dmrank.data.ratings import RESERVED_COLUMNS
+from dmrank.support.errors import ConfigError, did_you_mean
 
 #: Ending of the name of a lexicon with merged aspects.
 COARSE: Final = "-coarse"

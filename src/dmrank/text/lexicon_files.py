@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from dmrank.errors import ConfigError, did_you_mean
+from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.text.lexicon import COARSE, LISTS, AspectWords, Lexicon
 
 #: The lexicons that come with dmrank.

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from dmrank.errors import ConfigError, DataError
-from dmrank.files import atomic_path, table_format, write_table
+from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.files import atomic_path, table_format, write_table
 from dmrank.text.extractor import Summary
 
 _RUN: Final = "run.json"

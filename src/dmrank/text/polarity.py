@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.containers import read_container, write_container
+from dmrank.support.containers import read_container, write_container
 from dmrank.text.lexicon import Lexicon
 from dmrank.text.roles import FUNCTION, Roles, assign_roles
 
@@ -91,7 +91,7 @@ class Polarity:
 
 def load_polarity(path: str | os.PathLike[str]) -> Polarity:
     """Read what :meth:`Polarity.save` wrote."""
-    from dmrank.errors import ModelFileError
+    from dmrank.support.errors import ModelFileError
 
     arrays, metadata = read_container(path, format_=_FORMAT)
     if metadata.get("kind") != "polarity":

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dmrank.errors import ConfigError, DataError
-from dmrank.tables import Table, Types
+from dmrank.data.reading.tables import Table, Types
+from dmrank.support.errors import ConfigError, DataError
 from dmrank.text.reading import clean_texts
 
 #: Reviews that are held in memory at a time.

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from dmrank.errors import ConfigError, did_you_mean
+from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.text.polarity import Polarity
 from dmrank.text.reading import Reading
 

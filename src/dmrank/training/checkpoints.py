@@ -11,9 +11,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from dmrank.containers import read_container, write_container
-from dmrank.errors import ConfigError
-from dmrank.progress import say
+from dmrank.support.containers import read_container, write_container
+from dmrank.support.errors import ConfigError
+from dmrank.support.progress import say
 from dmrank.training.history import History
 
 _FORMAT = 1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from dmrank.errors import DataError
+from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

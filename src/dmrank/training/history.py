@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from dmrank.plots import figure, save
+from dmrank.support.plots import figure, save
 
 #: Why training ended if somebody pressed Ctrl-C.
 INTERRUPTED = "interrupted"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmrank.progress import bar, say
+from dmrank.support.progress import bar, say
 from dmrank.training.checkpoints import Checkpoint, Saved
 from dmrank.training.history import INTERRUPTED, History
 

@@ -1,0 +1,115 @@
+"""For whom items are listed, and which ones may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.fitted.catalogue import Catalogue
+from dmrank.fitted.scorers import Codes
+from dmrank.ranking import ItemLists
+from dmrank.support.errors import DataError, UnknownUserError
+
+#: Items for every user, or a list of items for each.
+Candidates: TypeAlias = Iterable[str] | Mapping[str, Iterable[str]]
+
+OnUnknown: TypeAlias = Literal["raise", "popular"]
+
+
+@dataclass(frozen=True, eq=False)
+class Filters:
+    """Filters of one call, after the ids in them were looked up.
+
+    Attributes
+    ----------
+    allowed : bool array or None
+        The items that may be listed for anybody; None: all.
+    candidates : mapping of str to iterable of str, or None
+        By user, the items that may be listed for that user alone.
+    exclude_seen : bool
+        Whether a user's training items are left out.
+    """
+
+    allowed: NDArray[np.bool_] | None = None
+    candidates: Mapping[str, Iterable[str]] | None = None
+    exclude_seen: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        catalogue: Catalogue,
+        exclude_seen: bool,
+        allow: Iterable[str] | None = None,
+        block: Iterable[str] | None = None,
+        candidates: Candidates | None = None,
+    ) -> Filters:
+        """Look the ids up; one that is repeated counts once."""
+        own = candidates if isinstance(candidates, Mapping) else None
+        allowed: NDArray[np.bool_] | None = None
+        for names in (allow, None if own is not None else candidates):
+            if names is not None:
+                mask = _mask(catalogue, names)
+                allowed = mask if allowed is None else allowed & mask
+        if block is not None:
+            blocked = _mask(catalogue, block)
+            allowed = ~blocked if allowed is None else allowed & ~blocked
+        return cls(allowed, own, exclude_seen)
+
+    def without_seen(self) -> Filters:
+        """Return the same filters for users who have seen nothing."""
+        return replace(self, exclude_seen=False)
+
+    def excluded(self, catalogue: Catalogue, users: Codes) -> ItemLists:
+        """Return what is left out for each of some users."""
+        if self.exclude_seen:
+            return catalogue.seen_by(users)
+        return ItemLists(np.zeros(len(users) + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
+
+    def lists(self, catalogue: Catalogue, names: Sequence[str], seen: ItemLists) -> ItemLists:
+        """Return the candidates of each of some users, by name, that may be listed."""
+        assert self.candidates is not None
+        kept = (
+            catalogue.rated_items if self.allowed is None else catalogue.rated_items & self.allowed
+        )
+        lists = []
+        for row, name in enumerate(names):
+            if name not in self.candidates:
+                raise DataError(f"candidates have no list for user {name!r}: give one, or []")
+            items = np.unique(catalogue.items.codes(_ids(self.candidates[name])))
+            items = np.setdiff1d(items, seen.of(row, row + 1).items, assume_unique=True)
+            lists.append(items[kept[items]])
+        ends = np.cumsum([0, *(len(items) for items in lists)], dtype=np.int64)
+        return ItemLists(ends, np.concatenate([np.empty(0, dtype=np.int32), *lists]))
+
+
+def known_users(
+    catalogue: Catalogue, names: Sequence[str], on_unknown: OnUnknown = "raise"
+) -> NDArray[np.int32]:
+    """Return the codes of users; one without a training rating is an error, or −1."""
+    if on_unknown == "raise":
+        codes = catalogue.users.codes(names)
+    else:
+        codes = np.array([catalogue.users.find(name) for name in names], dtype=np.int32)
+    rated = catalogue.seen_pointer[codes + 1] > catalogue.seen_pointer[codes]
+    if on_unknown == "raise" and not rated.all():
+        name = names[int(np.flatnonzero(~rated)[0])]
+        raise UnknownUserError(
+            f"user {name!r} has no training rating, so that the model knows nothing of them: "
+            "on_unknown='popular' lists what is popular"
+        )
+    return np.where((codes >= 0) & rated, codes, np.int32(-1))
+
+
+def _mask(catalogue: Catalogue, names: Iterable[str]) -> NDArray[np.bool_]:
+    mask = np.zeros(len(catalogue.items), dtype=np.bool_)
+    mask[catalogue.items.codes(_ids(names))] = True
+    return mask
+
+
+def _ids(names: Iterable[str]) -> Iterable[str]:
+    # A single id would be read letter by letter.
+    return [names] if isinstance(names, str) else names

@@ -1,0 +1,1 @@
+"""New users, items and ratings, without training again."""

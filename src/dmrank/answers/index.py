@@ -1,0 +1,243 @@
+"""An approximate index for catalogues of a million items and more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dmrank.answers.filters import Filters, known_users
+from dmrank.answers.lists import check_length, list_table
+from dmrank.answers.vectors import Exporting
+from dmrank.fitted.contract import By
+from dmrank.fitted.rankers import make_ranker
+from dmrank.fitted.scorers import Vectors
+from dmrank.ranking.cluster_search import top_n_of_clusters
+from dmrank.ranking.partition import Partition, make_partition
+from dmrank.support.containers import read_container, write_container
+from dmrank.support.errors import ConfigError, ModelFileError
+
+#: Version of the index file.
+_FORMAT = 1
+#: A search looks into this share of the clusters.
+_SHARE = 0.035
+#: And into so many at least: in a small catalogue a few clusters hold little.
+_FEWEST = 16
+#: Items compared when a file is opened, to see that it was made from this model.
+_COMPARED = 64
+
+
+class ApproximateIndex:
+    """Finds most of the best items of a user without scoring every item.
+
+    Items are put into clusters once; a search looks into the clusters whose centres score highest,
+    and scores what is in them exactly. So it can only miss items: scores and order are those of
+    `recommend`. Worth it from some hundred thousand items on. Clusters, and so lists, are the same
+    every time.
+
+    Parameters
+    ----------
+    model : Model
+        A fitted model with vectors.
+    by : str or mapping of str to float, optional
+        What it is built for. Where a mix of aspects changes only the vectors of users (DMR and MBPR
+        without item offsets, MTER, EFM, PTF, IALS), the index answers any other mix as well.
+    clusters : int, optional
+        By default three times the root of the number of items.
+    probes : int, optional
+        How many clusters a search looks into: more finds more, and takes longer. By default 3.5 %,
+        and 16 at least.
+
+    Examples
+    --------
+    >>> import dmrank
+    >>> ratings = dmrank.make_ratings(100, 80, 2_000, seed=1).ratings
+    >>> model = dmrank.MBPR(factors=4, iterations=50, seed=1).fit(ratings)
+    >>> index = model.index(probes=12)
+    >>> index
+    ApproximateIndex(MBPR, 80 items, 27 clusters, probes=12)
+    >>> index.recommend("u000003", n=3, by="value").columns
+    ['user', 'rank', 'item', 'score', 'item_name']
+    """
+
+    def __init__(
+        self,
+        model: Exporting,
+        *,
+        by: By = None,
+        clusters: int | None = None,
+        probes: int | None = None,
+    ) -> None:
+        vectors = model._mixed_vectors(by)
+        rated, threads = model.catalogue.rated_items, model.config.threads
+        self._take(model, by, make_partition(vectors.items, rated, clusters, threads), probes)
+
+    def _take(self, model: Exporting, by: By, partition: Partition, probes: int | None) -> None:
+        self.model = model
+        self._weights = model._weights(by)
+        self._answers_any_mix = _same_items_for_all_mixes(model)
+        self._partition = partition
+        self.probes = (
+            max(int(np.ceil(_SHARE * self.clusters)), _FEWEST) if probes is None else probes
+        )
+
+    @property
+    def clusters(self) -> int:
+        """Number of clusters."""
+        return len(self._partition.pointer) - 1
+
+    @property
+    def probes(self) -> int:
+        """How many clusters a search looks into; it can be changed at any time."""
+        return self._probes
+
+    @probes.setter
+    def probes(self, probes: int) -> None:
+        if probes < 1:
+            raise ConfigError(f"probes={probes!r}: look into at least one cluster")
+        self._probes = probes
+
+    def recommend(
+        self,
+        users: str | Iterable[str],
+        n: int = 10,
+        *,
+        by: By = None,
+        exclude_seen: bool = True,
+        allow: Iterable[str] | None = None,
+        block: Iterable[str] | None = None,
+        aspects: bool = False,
+    ) -> pl.DataFrame:
+        """Rank items for users, and miss a few.
+
+        A user for whom filters leave fewer than n items in the clusters gets an exact list.
+
+        Parameters
+        ----------
+        users, n, by, exclude_seen, allow, block, aspects
+            As for `Model.recommend`. Without `by`, what the index was built for.
+
+        Returns
+        -------
+        polars.DataFrame
+            As from `Model.recommend`.
+        """
+        check_length(n)
+        catalogue, threads = self.model.catalogue, self.model.config.threads
+        names = [users] if isinstance(users, str) else list(users)
+        codes = known_users(catalogue, names)
+        vectors = self._vectors(by)
+        filters = Filters.of(catalogue, exclude_seen, allow, block)
+        n = min(n, len(catalogue.items))
+        seen = filters.excluded(catalogue, codes)
+        best = top_n_of_clusters(
+            vectors.of_users(codes),
+            self._partition,
+            self.probes,
+            n,
+            *seen,
+            filters.allowed,
+            threads,
+        )
+        short = np.flatnonzero(best.items[:, -1] < 0)
+        if len(short):
+            exact = make_ranker(vectors, catalogue.rated_items)
+            lists = filters.excluded(catalogue, codes[short])
+            best.items[short], best.scores[short] = exact.top_n(
+                codes[short], n, lists, filters.allowed, threads
+            )
+        return list_table(self.model, names, codes, best, aspects=aspects)
+
+    def _vectors(self, by: By) -> Vectors:
+        if by is None:
+            names = self.model.catalogue.aspects
+            by = {name: float(w) for name, w in zip(names, self._weights, strict=True) if w > 0}
+        elif not self._answers_any_mix and (self.model._weights(by) != self._weights).any():
+            raise ConfigError(
+                f"{type(self.model).__name__} has other item vectors for each mix of aspects: "
+                "build an index for this one with model.index(by=…)"
+            )
+        return self.model._mixed_vectors(by)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the index into a file, whole or not at all."""
+        arrays = self._partition._asdict()
+        metadata = {"n_items": arrays.pop("n_items"), "largest": arrays.pop("largest")}
+        return write_container(path, arrays, metadata, format_=_FORMAT)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        model: Exporting,
+        *,
+        by: By = None,
+        probes: int | None = None,
+    ) -> Self:
+        """Open an index that was saved; its arrays are mapped from the file, not read.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        model, by, probes
+            The model and the mix that it was built from, and how widely to search.
+        """
+        arrays, metadata = read_container(path, format_=_FORMAT)
+        parts: dict[str, Any] = {**arrays, **metadata}
+        try:
+            partition = Partition(**parts)
+        except TypeError:
+            raise ModelFileError(f"{path} is not an index: build one with model.index()") from None
+        if not _is_of(partition, model._mixed_vectors(by).items, model.catalogue.rated_items):
+            raise ModelFileError(f"{path} was built from another model or mix: build it again")
+        loaded = cls.__new__(cls)
+        loaded._take(model, by, partition, probes)
+        return loaded
+
+    def __len__(self) -> int:
+        return len(self._partition.codes)
+
+    def __repr__(self) -> str:
+        name, size = type(self.model).__name__, f"{len(self):,} items, {self.clusters:,} clusters"
+        return f"{type(self).__name__}({name}, {size}, probes={self.probes})"
+
+
+class Indexing(Exporting):
+    """What makes an approximate index."""
+
+    def index(
+        self, by: By = None, *, clusters: int | None = None, probes: int | None = None
+    ) -> ApproximateIndex:
+        """Build an index that finds most of the best items without scoring every item.
+
+        See `ApproximateIndex`, whose parameters these are.
+        """
+        return ApproximateIndex(self, by=by, clusters=clusters, probes=probes)
+
+
+def _same_items_for_all_mixes(model: Exporting) -> bool:
+    each_aspect = np.eye(len(model.catalogue.aspects), dtype=np.float32)
+    first, *others = (model._vectors(weights) for weights in each_aspect)
+    return first is not None and all(
+        other is not None
+        and (other.items is first.items or np.array_equal(other.items, first.items))
+        for other in others
+    )
+
+
+def _is_of(partition: Partition, items: NDArray[np.float32], rated: NDArray[np.bool_]) -> bool:
+    """Return whether a partition was made from these item vectors, by a sample of them."""
+    if (partition.n_items, len(partition.centres)) != items.shape:
+        return False
+    if len(partition.codes) != rated.sum():
+        return False
+    places = np.random.default_rng(0).integers(len(partition.codes), size=_COMPARED)
+    return all(
+        np.array_equal(partition.vector(place), items[partition.codes[place]]) for place in places
+    )

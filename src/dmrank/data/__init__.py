@@ -1,0 +1,1 @@
+"""Ratings and all that is known of them before a model: ids, scale, rows, statistics."""

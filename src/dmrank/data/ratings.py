@@ -1,0 +1,392 @@
+"""Ratings and Split: the values that flow through everything."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from dmrank.data import rows as rows_of
+from dmrank.data.ids import Ids
+from dmrank.data.scale import ScaleLike, make_scale
+from dmrank.support.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
+from dmrank.support.files import write_table
+
+#: Columns of a table that are never aspects.
+RESERVED_COLUMNS = ("user", "item", "item_name", "timestamp")
+#: The one aspect of implicit feedback.
+INTERACTION = "interaction"
+#: A row whose timestamp is not known counts as older than every other.
+NO_TIMESTAMP = np.iinfo(np.int64).min
+#: Key of the parquet metadata that carries the scale.
+SCALE_METADATA = "dmrank.data.scale"
+
+
+class View(NamedTuple):
+    """The ratings of one user (or item): codes of the others, and the values, row by row."""
+
+    codes: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ratings:
+    """Multi-aspect ratings: one immutable value that every other part of dmrank takes.
+
+    Rows are sorted by user, then item, and each (user, item) occurs once; so two tables with the
+    same content give equal Ratings whatever their row order. Make one with
+    :func:`dmrank.read_ratings` or :meth:`from_arrays`.
+
+    Attributes
+    ----------
+    users, items : Ids
+        External ids; the code of an id is its position.
+    aspects : tuple of str
+        Names of the K aspects.
+    user_pointer : int64 array, M + 1
+        Rows of user u are `user_pointer[u]` to `user_pointer[u + 1]` (CSR).
+    item_codes : int32 array, n
+        The rated item of each row, ascending within a user.
+    values : float32 array, n × K
+        The ratings, NaN where an aspect is missing.
+    scale : float32 array, K × 2
+        Lowest and highest rating of each aspect, declared or observed.
+    timestamps : int64 array, n, or None
+        Seconds since 1970, or whatever whole number the table had.
+    item_names : polars Series or None
+        A name for each item; "" where there is none.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_arrays(
+    ...     ["ann", "ann", "bob"], ["Ritz", "Hilton", "Ritz"],
+    ...     [[5, 4], [3, float("nan")], [4, 4]], aspects=["overall", "service"],
+    ... )
+    >>> ratings
+    Ratings(2 users × 2 items × 2 aspects, 3 rating vectors, 16.7 % of aspect ratings missing)
+    >>> ratings.of_user("ann").values
+    array([[ 3., nan],
+           [ 5.,  4.]], dtype=float32)
+    """
+
+    users: Ids
+    items: Ids
+    aspects: tuple[str, ...]
+    user_pointer: NDArray[np.int64]
+    item_codes: NDArray[np.int32]
+    values: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    timestamps: NDArray[np.int64] | None = None
+    item_names: pl.Series | None = None
+
+    def __post_init__(self) -> None:
+        _check_aspects(self.aspects)
+        for array in (self.user_pointer, self.item_codes, self.values, self.scale, self.timestamps):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def from_arrays(
+        cls,
+        users: Sequence[str] | pl.Series,
+        items: Sequence[str] | pl.Series,
+        values: ArrayLike,
+        *,
+        aspects: Sequence[str],
+        scale: ScaleLike | None = None,
+        timestamps: ArrayLike | None = None,
+    ) -> Ratings:
+        """Make Ratings from one user id, item id and rating vector per row.
+
+        A repeated (user, item) keeps the latest by timestamp, else the last row.
+        """
+        user_series, item_series = (pl.Series(ids, dtype=pl.String) for ids in (users, items))
+        user_ids = Ids(user_series.unique(), kind="user")
+        item_ids = Ids(item_series.unique(), kind="item")
+        return cls.from_codes(
+            user_ids,
+            item_ids,
+            user_ids.codes(user_series),
+            item_ids.codes(item_series),
+            np.array(values, dtype=np.float32).reshape(len(user_series), len(aspects)),
+            aspects=aspects,
+            scale=scale,
+            timestamps=None if timestamps is None else np.array(timestamps, dtype=np.int64),
+        )
+
+    @classmethod
+    def from_codes(
+        cls,
+        users: Ids,
+        items: Ids,
+        user_codes: NDArray[np.integer],
+        item_codes: NDArray[np.integer],
+        values: NDArray[np.float32] | list[NDArray[np.float32]],
+        *,
+        aspects: Sequence[str],
+        scale: ScaleLike | NDArray[np.float32] | None = None,
+        timestamps: NDArray[np.int64] | None = None,
+        item_names: pl.Series | None = None,
+    ) -> Ratings:
+        """Make Ratings from codes, in any row order; see :meth:`from_arrays`.
+
+        `values` may be a list of consecutive blocks of rows, which is emptied.
+        """
+        order, pointer = rows_of.canonical_order(user_codes, item_codes, len(users), timestamps)
+        blocks = values if isinstance(values, list) else [values]
+        scale = scale if isinstance(scale, np.ndarray) else make_scale(scale, blocks, aspects)
+        return cls(
+            users=users,
+            items=items,
+            aspects=tuple(aspects),
+            user_pointer=pointer,
+            item_codes=item_codes[order].astype(np.int32, copy=False),
+            values=rows_of.reorder_blocks(blocks, order),
+            scale=scale,
+            timestamps=None if timestamps is None else timestamps[order],
+            item_names=item_names,
+        )
+
+    def __len__(self) -> int:
+        return len(self.item_codes)
+
+    def __repr__(self) -> str:
+        missing = float(np.isnan(self.values).mean()) if self.values.size else 0.0
+        share = f", {missing:.1%} of aspect ratings missing".replace("%", " %") if missing else ""
+        return (
+            f"Ratings({len(self.users):,} users × {len(self.items):,} items × "
+            f"{len(self.aspects)} aspects, {len(self):,} rating vectors{share})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ratings):
+            return NotImplemented
+        return (
+            self.users == other.users
+            and self.items == other.items
+            and self.aspects == other.aspects
+            and np.array_equal(self.user_pointer, other.user_pointer)
+            and np.array_equal(self.item_codes, other.item_codes)
+            and np.array_equal(self.values, other.values, equal_nan=True)
+            and np.array_equal(self.scale, other.scale, equal_nan=True)
+            and _same(self.timestamps, other.timestamps)
+            and _same(self.item_names, other.item_names)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.users, self.items, self.aspects, len(self)))
+
+    @property
+    def primary_aspect(self) -> str:
+        """The aspect that ranks by default: `overall` if there is one, else the first."""
+        return "overall" if "overall" in self.aspects else self.aspects[0]
+
+    @cached_property
+    def user_codes(self) -> NDArray[np.int32]:
+        """The user of each row."""
+        counts = np.diff(self.user_pointer)
+        return np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+
+    @cached_property
+    def by_item(self) -> rows_of.Groups:
+        """The rows of each item, by user within an item."""
+        return rows_of.group_rows(self.item_codes, len(self.items))
+
+    def aspect(self, name: str) -> int:
+        """Return the column of an aspect."""
+        try:
+            return self.aspects.index(name)
+        except ValueError:
+            hint = did_you_mean(name, self.aspects)
+            raise UnknownAspectError(f"aspect {name!r} is not in the ratings; {hint}") from None
+
+    def of_user(self, user: str) -> View:
+        """Return the items that a user rated and the ratings, without copying."""
+        code = self.users.code(user)
+        rows = slice(self.user_pointer[code], self.user_pointer[code + 1])
+        return View(self.item_codes[rows], self.values[rows])
+
+    def of_item(self, item: str) -> View:
+        """Return the users who rated an item and their ratings."""
+        code = self.items.code(item)
+        rows = self.by_item.rows[self.by_item.pointer[code] : self.by_item.pointer[code + 1]]
+        return View(self.user_codes[rows], self.values[rows])
+
+    def item_name(self, code: int) -> str:
+        """Return the name of an item, or its id where it has no name."""
+        name = "" if self.item_names is None else str(self.item_names[code])
+        return name or self.items[code]
+
+    def select(self, rows: NDArray[np.integer]) -> Ratings:
+        """Keep the given rows (ascending); ids, codes and scale stay as they are."""
+        pointer = np.searchsorted(rows, self.user_pointer).astype(np.int64)
+        return replace(
+            self,
+            user_pointer=pointer,
+            item_codes=self.item_codes[rows],
+            values=rows_of.gather_rows(self.values, rows),
+            timestamps=None if self.timestamps is None else self.timestamps[rows],
+        )
+
+    def compact(self) -> Ratings:
+        """Drop users and items without a row; the others get new codes."""
+        user_rows = np.diff(self.user_pointer)
+        item_rows = np.bincount(self.item_codes, minlength=len(self.items))
+        if user_rows.all() and item_rows.all():
+            return self
+        users, items = np.flatnonzero(user_rows), np.flatnonzero(item_rows)
+        new_item_code = (np.cumsum(item_rows > 0) - 1).astype(np.int32)
+        return replace(
+            self,
+            users=self.users.take(users),
+            items=self.items.take(items),
+            user_pointer=np.append(self.user_pointer[:-1][users], len(self)),
+            item_codes=new_item_code[self.item_codes],
+            item_names=None if self.item_names is None else self.item_names[items],
+        )
+
+    def with_ids(self, users: Ids, items: Ids, item_names: pl.Series | None) -> Ratings:
+        """Give the same ratings the codes of a larger id map."""
+        return Ratings.from_codes(
+            users,
+            items,
+            users.codes(self.users)[self.user_codes],
+            items.codes(self.items)[self.item_codes],
+            self.values,
+            aspects=self.aspects,
+            scale=self.scale,
+            timestamps=self.timestamps,
+            item_names=item_names,
+        )
+
+    def k_core(self, k: int) -> Ratings:
+        """Keep the users and items with at least k ratings each, iterated to a fixed point."""
+        keep = rows_of.k_core(self.user_codes, self.item_codes, len(self.users), len(self.items), k)
+        return (self if keep.all() else self.select(np.flatnonzero(keep))).compact()
+
+    def split(
+        self,
+        train: float = 0.7,
+        validation: float = 0.15,
+        test: float = 0.15,
+        *,
+        seed: int = 0,
+        by: rows_of.SplitBy = "random",
+    ) -> Split:
+        """Split the rating vectors into train, validation and test, which share one id map.
+
+        Parameters
+        ----------
+        train, validation, test : float
+            The shares; they add up to 1.
+        seed : int
+            Same seed, same split; used by `by="random"` only.
+        by : {"random", "time", "time-per-user"}
+            Uniformly at random; the newest rows of all users last; or each user's newest last.
+        """
+        shares = (train, validation, test)
+        if by == "random":
+            parts = rows_of.random_parts(len(self), *shares, seed)
+        elif by in ("time", "time-per-user"):
+            if self.timestamps is None:
+                raise DataError(
+                    f"split by {by!r} needs timestamps: read the ratings with timestamp=COLUMN"
+                )
+            if by == "time":
+                parts = rows_of.time_parts(self.timestamps, *shares)
+            else:
+                parts = rows_of.time_per_user_parts(self.user_pointer, self.timestamps, *shares)
+        else:
+            known = ("random", "time", "time-per-user")
+            raise ConfigError(f"split by {by!r} is not known; {did_you_mean(str(by), known)}")
+        return Split(*(self.select(rows) for rows in parts))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table: user, item, then item_name and timestamp if known, then the aspects."""
+        columns = [
+            self.users.names(self.user_codes).alias("user"),
+            self.items.names(self.item_codes).alias("item"),
+        ]
+        if self.item_names is not None:
+            columns.append(self.item_names[self.item_codes].alias("item_name"))
+        if self.timestamps is not None:
+            times = pl.Series("timestamp", self.timestamps)
+            columns.append(times.set(times == NO_TIMESTAMP, None))
+        columns += [
+            pl.Series(name, np.ascontiguousarray(self.values[:, k]), nan_to_null=True)
+            for k, name in enumerate(self.aspects)
+        ]
+        return pl.DataFrame(columns)
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write a csv, tsv, jsonl (each plain or .gz) or parquet file, by the path's ending.
+
+        The file is written beside its final place and then renamed, so that it is there whole
+        or not at all. Parquet keeps the scale; the other formats do not.
+        """
+        scale = dict(zip(self.aspects, self.scale.tolist(), strict=True))
+        return write_table(self.to_polars(), path, metadata={SCALE_METADATA: json.dumps(scale)})
+
+
+@dataclass(frozen=True)
+class Split:
+    """Train, validation and test ratings that share one id map.
+
+    Rows of users or items that have no training row (cold ones) are kept; :attr:`cold_users`,
+    :attr:`cold_items` and :meth:`cold_rows` flag them.
+    """
+
+    train: Ratings
+    validation: Ratings
+    test: Ratings
+
+    @cached_property
+    def cold_users(self) -> NDArray[np.bool_]:
+        """Whether each user has no training row."""
+        cold: NDArray[np.bool_] = np.diff(self.train.user_pointer) == 0
+        return cold
+
+    @cached_property
+    def cold_items(self) -> NDArray[np.bool_]:
+        """Whether each item has no training row."""
+        rows = np.bincount(self.train.item_codes, minlength=len(self.train.items))
+        cold: NDArray[np.bool_] = rows == 0
+        return cold
+
+    def cold_rows(self, part: Ratings) -> NDArray[np.bool_]:
+        """Whether each row of a part has a cold user or a cold item."""
+        return self.cold_users[part.user_codes] | self.cold_items[part.item_codes]
+
+    def __repr__(self) -> str:
+        parts = {"train": self.train, "validation": self.validation, "test": self.test}
+        shown = ", ".join(f"{name} {len(part):,}" for name, part in parts.items())
+        cold = sum(int(self.cold_rows(part).sum()) for part in (self.validation, self.test))
+        return f"Split({shown} rating vectors; {cold:,} outside train with a cold user or item)"
+
+
+def _check_aspects(aspects: Sequence[str]) -> None:
+    if not aspects:
+        raise DataError("there is no aspect: implicit feedback has one, named 'interaction'")
+    for name in aspects:
+        if not name:
+            raise DataError("an aspect has an empty name: name every aspect")
+        if name in RESERVED_COLUMNS:
+            raise DataError(f"an aspect cannot be named {name!r}: rename that column")
+    if len(set(aspects)) != len(aspects):
+        raise DataError(f"an aspect is named twice: {', '.join(aspects)}")
+
+
+def _same(
+    one: NDArray[np.int64] | pl.Series | None, other: NDArray[np.int64] | pl.Series | None
+) -> bool:
+    if one is None or other is None:
+        return one is other
+    return len(one) == len(other) and bool((one == other).all())

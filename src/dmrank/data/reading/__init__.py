@@ -1,0 +1,1 @@
+"""From tables of any kind to Ratings."""

@@ -1,0 +1,299 @@
+"""Streamed batches -> compact arrays of codes, ratings and times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dmrank.data.ids import Ids
+from dmrank.data.indexing import Indexer
+from dmrank.data.ratings import INTERACTION, NO_TIMESTAMP, Ratings
+from dmrank.data.reading.columns import Columns
+from dmrank.data.reading.tables import Table
+from dmrank.data.scale import ScaleLike, declared_scale
+from dmrank.support.errors import DataError
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table in their order, ids as codes, values in blocks of rows."""
+
+    users: NDArray[np.int32]
+    items: NDArray[np.int32]
+    user_ids: Ids
+    item_ids: Ids
+    aspects: tuple[str, ...]
+    values: list[NDArray[np.float32]]
+    timestamps: NDArray[np.int64] | None
+    item_names: pl.Series | None
+    repeated: int = 0
+
+    def to_ratings(self, scale: ScaleLike | None) -> Ratings:
+        """Sort the rows and keep the latest of each (user, item)."""
+        return Ratings.from_codes(
+            self.user_ids,
+            self.item_ids,
+            self.users,
+            self.items,
+            self.values,
+            aspects=self.aspects,
+            scale=scale,
+            timestamps=self.timestamps,
+            item_names=self.item_names,
+        )
+
+
+def collect_wide(
+    table: Table, columns: Columns, missing: NDArray[np.float32], scale: ScaleLike | None
+) -> Rows:
+    """Collect a table with one column per aspect."""
+    names = columns.aspects or ()
+    aspects = names or (INTERACTION,)
+    bounds = declared_scale(scale, aspects)
+    collector = _Collector(table, columns)
+    for batch in collector.stream(names):
+        if names:
+            values = _to_array(batch[list(names)], missing)
+            _check_values(table.name, values, aspects, bounds, collector.first_row)
+        else:
+            values = np.ones((len(batch), 1), dtype=np.float32)
+        collector.values.append(values)
+    return collector.finish(aspects)
+
+
+def collect_long(
+    table: Table, columns: Columns, missing: NDArray[np.float32], scale: ScaleLike | None
+) -> Rows:
+    """Collect a table with one row per user, item and aspect."""
+    aspect, rating = str(columns.aspect), str(columns.rating)
+    collector = _Collector(table, columns)
+    aspect_index = _AspectIndex(table, aspect)
+    codes: list[NDArray[np.int32]] = []
+    for batch in collector.stream([rating], [aspect]):
+        codes.append(aspect_index.add(batch[aspect], collector.first_row))
+        values = _to_array(batch[[rating]], missing)
+        _check_values(table.name, values, [rating], {}, collector.first_row)
+        collector.values.append(values)
+    found = tuple(aspect_index.code_of)
+    long = collector.finish(found)
+    aspect_codes, stars = _join(codes, np.int32), _join(long.values, np.float32)
+    for k, (low, high) in declared_scale(scale, found).items():
+        of_aspect = np.where(aspect_codes[:, None] == k, stars, np.nan)
+        _check_values(table.name, of_aspect, [found[k]], {0: (low, high)}, 1)
+    wide = _pivot(long, aspect_codes, stars[:, 0])
+    return (
+        wide if columns.aspects is None else _select_aspects(table, aspect, wide, columns.aspects)
+    )
+
+
+class _AspectIndex:
+    """Codes of the aspects of a long table, in the order of appearance."""
+
+    def __init__(self, table: Table, column: str) -> None:
+        self.table, self.column = table, column
+        self.code_of: dict[str, int] = {}
+
+    def add(self, names: pl.Series, first_row: int) -> NDArray[np.int32]:
+        """Return the codes of a batch of aspect names."""
+        if names.null_count():
+            row = first_row + (names.is_null().arg_max() or 0)
+            raise DataError(
+                f"{self.table.name}: column {self.column!r}, row {row:,}: the aspect is empty; "
+                "every row of a long table names its aspect"
+            )
+        for name in names.unique(maintain_order=True):
+            self.code_of.setdefault(name, len(self.code_of))
+        codes = names.replace_strict(self.code_of, return_dtype=pl.Int32)
+        return codes.to_numpy()
+
+
+def _pivot(long: Rows, aspect_codes: NDArray[np.int32], stars: NDArray[np.float32]) -> Rows:
+    """Put the rows of one (user, item) side by side.
+
+    With timestamps the latest evaluation counts: older rows of the same (user, item) go. Of an
+    aspect that is still repeated the last row counts.
+    """
+    key = long.users.astype(np.int64) * len(long.item_ids) + long.items
+    pairs, pair_of_row = np.unique(key, return_inverse=True)
+    values = np.full((len(pairs), len(long.aspects)), np.nan, dtype=np.float32)
+    latest = None
+    keep: NDArray[np.bool_] | slice = slice(None)
+    if long.timestamps is not None:
+        latest = np.full(len(pairs), NO_TIMESTAMP)
+        np.maximum.at(latest, pair_of_row, long.timestamps)
+        keep = long.timestamps == latest[pair_of_row]
+    values[pair_of_row[keep], aspect_codes[keep]] = stars[keep]
+    distinct = np.unique(pair_of_row * np.int64(len(long.aspects)) + aspect_codes)
+    users, items = np.divmod(pairs, len(long.item_ids))
+    return replace(
+        long,
+        users=users.astype(np.int32),
+        items=items.astype(np.int32),
+        values=[values],
+        timestamps=latest,
+        repeated=len(key) - len(distinct),
+    )
+
+
+def _select_aspects(table: Table, column: str, rows: Rows, wanted: tuple[str, ...]) -> Rows:
+    for name in wanted:
+        if name not in rows.aspects:
+            raise DataError(
+                f"{table.name}: column {column!r} never names the aspect {name!r}; "
+                f"it has {', '.join(rows.aspects)}"
+            )
+    chosen = [rows.aspects.index(name) for name in wanted]
+    return replace(rows, aspects=wanted, values=[block[:, chosen] for block in rows.values])
+
+
+def _to_array(columns: pl.DataFrame, missing: NDArray[np.float32]) -> NDArray[np.float32]:
+    values = columns.to_numpy(order="c", writable=True)
+    for number in missing:
+        values[values == number] = np.nan
+    return values
+
+
+def _check_values(
+    table: str,
+    values: NDArray[np.float32],
+    columns: Sequence[str],
+    bounds: dict[int, tuple[float, float]],
+    first_row: int,
+) -> None:
+    """Raise on an infinite value, or one outside its declared scale, naming column and row."""
+
+    def refuse(bad: NDArray[np.bool_], k: int, reason: str) -> None:
+        if bad.any():
+            row = int(bad.argmax())
+            raise DataError(
+                f"{table}: column {columns[k]!r}, row {first_row + row:,}: "
+                f"{values[row, k]:g} {reason}"
+            )
+
+    for k in range(values.shape[1]):
+        column = values[:, k]
+        refuse(np.isinf(column), k, "is infinite; ratings are finite numbers")
+        if k in bounds:
+            low, high = bounds[k]
+            refuse((column < low) | (column > high), k, f"is outside the scale {low:g} to {high:g}")
+
+
+class _Collector:
+    """Takes streamed batches and keeps codes, values and times in compact arrays."""
+
+    def __init__(self, table: Table, columns: Columns) -> None:
+        self.table, self.columns = table, columns
+        self.user_index, self.item_index = Indexer("user"), Indexer("item")
+        self.users: list[NDArray[np.int32]] = []
+        self.items: list[NDArray[np.int32]] = []
+        self.values: list[NDArray[np.float32]] = []
+        self.times: list[NDArray[np.int64]] = []
+        self.names: list[pl.DataFrame] = []
+        self.first_row = 1
+
+    def stream(self, numbers: Sequence[str], text: Sequence[str] = ()) -> Iterator[pl.DataFrame]:
+        """Yield the batches, after taking the columns that wide and long tables have alike."""
+        columns = self.columns
+        text = [columns.user, columns.item, *text]
+        native: list[str] = []
+        if columns.item_name is not None:
+            text.append(columns.item_name)
+        if columns.timestamp is not None:
+            temporal = self.table.schema[columns.timestamp].is_temporal()
+            (native if temporal else text).append(columns.timestamp)
+        for batch in self.table.batches(
+            text=list(dict.fromkeys(text)), numbers=numbers, native=native
+        ):
+            self._check_ids(batch)
+            self.users.append(self.user_index.add(batch[columns.user]))
+            self.items.append(self.item_index.add(batch[columns.item]))
+            if columns.timestamp is not None:
+                self.times.append(self._times(batch[columns.timestamp]))
+            if columns.item_name is not None:
+                self.names.append(self._new_names(batch, columns.item_name))
+            yield batch
+            self.first_row += len(batch)
+
+    def _check_ids(self, batch: pl.DataFrame) -> None:
+        for purpose, column in (("user", self.columns.user), ("item", self.columns.item)):
+            empty = (batch[column] == "").fill_null(True)
+            if empty.any():
+                row = self.first_row + (empty.arg_max() or 0)
+                raise DataError(
+                    f"{self.table.name}: column {column!r}, row {row:,}: the {purpose} is empty; "
+                    f"every row needs a {purpose} id"
+                )
+
+    def _times(self, column: pl.Series) -> NDArray[np.int64]:
+        if column.dtype.is_temporal():
+            seconds = column.cast(pl.Datetime("us")).dt.epoch("s")
+        else:
+            seconds = column.cast(pl.Float64, strict=False).cast(pl.Int64)
+            unread = seconds.is_null() & column.is_not_null()
+            if unread.any():
+                parsed = _parse_dates(column.filter(unread))
+                if parsed.null_count():
+                    row = unread.arg_max() or 0
+                    raise DataError(
+                        f"{self.table.name}: column {column.name!r}, row {self.first_row + row:,}: "
+                        f"{column[row]!r} is not a time; give a number or a date such as 2012-05-31"
+                    )
+                seconds = seconds.scatter(unread.arg_true(), parsed.dt.epoch("s"))
+        return seconds.fill_null(NO_TIMESTAMP).to_numpy()
+
+    def _new_names(self, batch: pl.DataFrame, column: str) -> pl.DataFrame:
+        codes = pl.Series("code", self.items[-1])
+        named = pl.DataFrame([codes, batch[column].alias("name")])
+        return named.filter(pl.col("name") != "").unique("code", keep="last")
+
+    def finish(self, aspects: tuple[str, ...]) -> Rows:
+        """Give the ids their final codes and join the batches."""
+        user_ids, final_user = self.user_index.finish()
+        item_ids, final_item = self.item_index.finish()
+        return Rows(
+            users=_replace(_join(self.users, np.int32), final_user),
+            items=_replace(_join(self.items, np.int32), final_item),
+            user_ids=user_ids,
+            item_ids=item_ids,
+            aspects=aspects,
+            values=self.values,
+            timestamps=_join(self.times, np.int64) if self.times else None,
+            item_names=self._item_names(final_item) if self.names else None,
+        )
+
+    def _item_names(self, final_item: NDArray[np.int32]) -> pl.Series:
+        """Return a name per item; of several names for one item the last counts."""
+        found = pl.concat(self.names).unique("code", keep="last")
+        names = np.full(len(final_item), "", dtype=object)
+        names[final_item[found["code"].to_numpy()]] = found["name"].to_numpy()
+        return pl.Series("item_name", names, dtype=pl.String)
+
+
+def _replace(codes: NDArray[np.int32], by: NDArray[np.int32]) -> NDArray[np.int32]:
+    # In place: fresh memory for another array of this length costs more than the look-up.
+    return np.take(by, codes, out=codes, mode="clip")
+
+
+def _parse_dates(text: pl.Series) -> pl.Series:
+    try:
+        return text.str.to_datetime(strict=False, time_unit="us")
+    except pl.exceptions.ComputeError:  # no date format that Polars knows fits
+        return pl.Series([None] * len(text), dtype=pl.Datetime("us"))
+
+
+def _join(parts: list[Any], dtype: type) -> NDArray[Any]:
+    """Concatenate, dropping each part as soon as it is copied, so that two copies never coexist."""
+    if not parts:
+        return np.empty(0, dtype=dtype)
+    joined = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), dtype=dtype)
+    end = len(joined)
+    while parts:
+        part = parts.pop()
+        joined[end - len(part) : end] = part
+        end -= len(part)
+    return joined

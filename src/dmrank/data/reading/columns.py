@@ -1,0 +1,64 @@
+"""Which column of a table means what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dmrank.data.reading.tables import Table
+from dmrank.support.errors import ConfigError, DataError
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a table means what; the defaults are the names dmrank itself writes."""
+
+    user: str = "user"
+    item: str = "item"
+    aspects: tuple[str, ...] | None = None
+    aspect: str | None = None
+    rating: str | None = None
+    timestamp: str | None = None
+    item_name: str | None = None
+
+    def resolve(self, table: Table) -> Columns:
+        """Check the columns against a table and fill in those that are taken by default."""
+        if (self.aspect is None) != (self.rating is None):
+            raise ConfigError(
+                "a long table needs both aspect= and rating=: the columns with the aspect's name "
+                "and its rating"
+            )
+        table.require(self.user, "user")
+        table.require(self.item, "item")
+        for column, purpose in ((self.aspect, "aspect"), (self.rating, "rating")):
+            if column is not None:
+                table.require(column, purpose)
+        timestamp = _given_or_present(table, self.timestamp, "timestamp")
+        item_name = _given_or_present(table, self.item_name, "item_name")
+        found = replace(self, timestamp=timestamp, item_name=item_name)
+        return found if self.aspect is not None else found._with_aspects(table)
+
+    def _with_aspects(self, table: Table) -> Columns:
+        others = {self.user, self.item, self.timestamp, self.item_name}
+        if self.aspects is None:
+            numeric = (name for name, type_ in table.schema.items() if type_.is_numeric())
+            aspects = tuple(name for name in numeric if name not in others)
+            if not aspects:
+                raise DataError(
+                    f"{table.name}: no column beside {self.user!r} and {self.item!r} is numeric, "
+                    "so there is no aspect; aspects=[] means implicit feedback"
+                )
+        else:
+            aspects = tuple(table.require(name, "aspects") for name in self.aspects)
+            for name in aspects:
+                if table.schema[name].is_temporal() or table.schema[name].is_nested():
+                    raise DataError(
+                        f"{table.name}: column {name!r} is {table.schema[name]}, not numeric; "
+                        "choose the aspect columns with aspects=[…]"
+                    )
+        return replace(self, aspects=aspects)
+
+
+def _given_or_present(table: Table, given: str | None, name: str) -> str | None:
+    if given is not None:
+        return table.require(given, name)
+    return name if name in table.schema else None

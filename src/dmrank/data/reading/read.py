@@ -1,0 +1,138 @@
+"""Tables -> Ratings."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from dmrank.data.ids import Ids
+from dmrank.data.ratings import SCALE_METADATA, Ratings, Split
+from dmrank.data.reading.collect import collect_long, collect_wide
+from dmrank.data.reading.columns import Columns
+from dmrank.data.reading.tables import Table, open_table, read_with_care_if_needed
+from dmrank.data.scale import ScaleLike
+from dmrank.support.errors import DataError
+from dmrank.support.progress import say
+
+
+def read_ratings(
+    source: object,
+    *,
+    user: str = "user",
+    item: str = "item",
+    aspects: Sequence[str] | None = None,
+    aspect: str | None = None,
+    rating: str | None = None,
+    timestamp: str | None = None,
+    item_name: str | None = None,
+    scale: ScaleLike | None = None,
+    missing_values: Iterable[float] = (-1,),
+    verbose: bool = True,
+) -> Ratings:
+    """Read multi-aspect ratings from a file or a data frame.
+
+    The table is streamed, so that a large file is never in memory as a whole.
+
+    Parameters
+    ----------
+    source : path or table
+        A csv, tsv or jsonl file (plain or .gz), a parquet file, or a polars, pandas or Arrow
+        table. A csv whose header has no comma may be separated by semicolons, tabs or bars, and
+        its numbers may have decimal commas.
+    user, item : str
+        Columns with the ids.
+    aspects : sequence of str, optional
+        Columns with the ratings; by default every other numeric column. ``[]`` means implicit
+        feedback: every row counts as 1 on the one aspect `interaction`.
+    aspect, rating : str, optional
+        For a long table (one row per user, item and aspect): the columns with the aspect's name
+        and its rating.
+    timestamp : str, optional
+        Column with the time; dates become seconds since 1970. By default the column `timestamp`
+        if there is one.
+    item_name : str, optional
+        Column with a name for the item; by default `item_name` if there is one.
+    scale : (low, high) or dict of aspect to (low, high), optional
+        The rating scale; a rating outside it is an error. By default what is observed.
+    missing_values : iterable of float
+        Numbers that stand for a missing rating.
+    verbose : bool
+        Whether to say which columns were taken as aspects and how many rows were repeated.
+
+    Returns
+    -------
+    Ratings
+        A repeated (user, item) keeps the latest by timestamp, else the last row.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({
+    ...     "guest": ["ann", "ann", "bob"], "hotel": ["Ritz", "Hilton", "Ritz"],
+    ...     "overall": [5, 3, 4], "service": [4, None, -1],
+    ... })
+    >>> ratings = read_ratings(table, user="guest", item="hotel", scale=(1, 5), verbose=False)
+    >>> ratings
+    Ratings(2 users × 2 items × 2 aspects, 3 rating vectors, 33.3 % of aspect ratings missing)
+    """
+    table = open_table(source)
+    wanted = None if aspects is None else tuple(aspects)
+    columns = Columns(user, item, wanted, aspect, rating, timestamp, item_name).resolve(table)
+    missing = np.array(list(missing_values), dtype=np.float32)
+    collect = collect_wide if columns.aspect is None else collect_long
+    rows = read_with_care_if_needed(table, lambda table: collect(table, columns, missing, scale))
+    if len(rows.users) == 0:
+        raise DataError(f"{table.name} has no rows: there is nothing to read")
+    ratings = rows.to_ratings(scale if scale is not None else _scale_from(table, rows.aspects))
+    if verbose:
+        _report(table, ratings, dropped=rows.repeated + len(rows.users) - len(ratings))
+    return ratings
+
+
+def _report(table: Table, ratings: Ratings, dropped: int) -> None:
+    say(f"{table.name}: aspects {', '.join(ratings.aspects)}; {len(ratings):,} rating vectors")
+    if dropped:
+        rule = "last row" if ratings.timestamps is None else "latest"
+        say(f"{table.name}: {dropped:,} repeated (user, item) dropped, the {rule} kept")
+
+
+def read_split(directory: str | os.PathLike[str], *, verbose: bool = False) -> Split:
+    """Read the train, validation and test files that `dmrank prepare --split` wrote."""
+    parts = [
+        read_ratings(Path(directory) / f"{name}.parquet", verbose=verbose)
+        for name in ("train", "validation", "test")
+    ]
+    return join_parts(*parts)
+
+
+def join_parts(train: Ratings, validation: Ratings, test: Ratings) -> Split:
+    """Give parts that were read one by one a common id map."""
+    parts = (train, validation, test)
+    for name, part in (("validation", validation), ("test", test)):
+        if part.aspects != train.aspects:
+            raise DataError(
+                f"{name} has other aspects than train "
+                f"({', '.join(part.aspects)} against {', '.join(train.aspects)})"
+            )
+    users = Ids(pl.concat([part.users.series for part in parts]).unique(), kind="user")
+    items = Ids(pl.concat([part.items.series for part in parts]).unique(), kind="item")
+    name_of: dict[str, str] = {}
+    for part in parts:
+        if part.item_names is not None:
+            name_of |= dict(zip(part.items, part.item_names, strict=True))
+    names = pl.Series("item_name", [name_of.get(i, "") for i in items]) if name_of else None
+    return Split(*(part.with_ids(users, items, names) for part in parts))
+
+
+def _scale_from(table: Table, aspects: Sequence[str]) -> ScaleLike | None:
+    """Return the scale that a parquet file written by dmrank carries."""
+    if SCALE_METADATA not in table.metadata:
+        return None
+    stored = json.loads(table.metadata[SCALE_METADATA])
+    return {
+        name: (low, high) for name, (low, high) in stored.items() if name in aspects and low <= high
+    }

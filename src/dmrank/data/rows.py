@@ -1,0 +1,294 @@
+"""Which rows belong together, stay, or go where: arrays in, row indices out."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dmrank.compiled.ranges import for_ranges
+from dmrank.support.errors import ConfigError, DataError
+
+Rows = NDArray[np.integer]
+_GROUPS_PER_TASK = 4_096
+_ROWS_PER_TASK = 65_536
+SplitBy = Literal["random", "time", "time-per-user"]
+
+
+class Groups(NamedTuple):
+    """Rows grouped by a code: group c is `rows[pointer[c]:pointer[c + 1]]`, in row order."""
+
+    rows: Rows
+    pointer: NDArray[np.int64]
+
+
+class Parts(NamedTuple):
+    """Row indices of the three parts of a split, each ascending."""
+
+    train: Rows
+    validation: Rows
+    test: Rows
+
+
+def group_rows(codes: Rows, size: int) -> Groups:
+    """Group rows by their code, keeping the row order within a group, in linear time.
+
+    Examples
+    --------
+    >>> groups = group_rows(np.array([1, 0, 1]), size=3)
+    >>> groups.rows.tolist(), groups.pointer.tolist()
+    ([1, 0, 2], [0, 1, 3, 3])
+    """
+    rows: Rows = np.empty(len(codes), dtype=np.int32 if len(codes) < 2**31 else np.int64)
+    pointer = np.zeros(size + 1, dtype=np.int64)
+    _counting_sort(codes, rows, pointer)
+    return Groups(rows, pointer)
+
+
+@njit(cache=True)
+def _counting_sort(codes: Rows, rows: Rows, pointer: NDArray[np.int64]) -> None:
+    for code in codes:
+        pointer[code + 1] += 1
+    for code in range(len(pointer) - 1):
+        pointer[code + 1] += pointer[code]
+    free = pointer.copy()
+    for row in range(len(codes)):
+        rows[free[codes[row]]] = row
+        free[codes[row]] += 1
+
+
+def canonical_order(
+    user_codes: Rows,
+    item_codes: Rows,
+    users: int,
+    timestamps: NDArray[np.int64] | None = None,
+) -> Groups:
+    """Sort rows by user, then item; of a repeated (user, item) keep the latest.
+
+    The latest is the one with the highest timestamp; without timestamps, or with equal ones,
+    the last row.
+    """
+    order, pointer = group_rows(user_codes, users)
+    repeated = np.zeros(users, dtype=np.bool_)
+
+    def sort(start: int, stop: int) -> None:
+        _sort_groups(order, pointer, item_codes, start, stop, repeated)
+
+    for_ranges(sort, users, _GROUPS_PER_TASK)
+    if not repeated.any():
+        return Groups(order, pointer)
+    user, item = user_codes[order], item_codes[order]
+    same_as_next = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
+    if timestamps is not None:
+        order = _latest_last(order, same_as_next, timestamps)
+    kept = np.append(~same_as_next, True)
+    counts = np.bincount(user[kept], minlength=users)
+    return Groups(order[kept], np.concatenate([[0], np.cumsum(counts)]))
+
+
+@njit(cache=True, nogil=True)
+def _sort_groups(
+    rows: Rows,
+    pointer: NDArray[np.int64],
+    keys: Rows,
+    start: int,
+    stop: int,
+    repeated: NDArray[np.bool_],
+) -> None:
+    """Sort the rows of some groups by key, stably; mark groups that have a key twice."""
+    for group in range(start, stop):
+        own = rows[pointer[group] : pointer[group + 1]]
+        own_keys = keys[own]
+        # Shell's sort with Knuth's gaps; equal keys are ordered by row, which makes it stable.
+        gap = 1
+        while gap < len(own) // 3:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for place in range(gap, len(own)):
+                row, key = own[place], own_keys[place]
+                before = place - gap
+                while before >= 0 and (
+                    own_keys[before] > key or (own_keys[before] == key and own[before] > row)
+                ):
+                    own[before + gap], own_keys[before + gap] = own[before], own_keys[before]
+                    before -= gap
+                own[before + gap], own_keys[before + gap] = row, key
+            gap //= 3
+        for place in range(1, len(own)):
+            repeated[group] |= own_keys[place] == own_keys[place - 1]
+
+
+def gather_rows(values: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
+    """Return the given rows of a table, on every core: touching new memory is the larger part."""
+    gathered = np.empty((len(rows), values.shape[1]), dtype=np.float32)
+    for_ranges(
+        lambda start, stop: _gather(values, rows[start:stop], gathered[start:stop]),
+        len(rows),
+        _ROWS_PER_TASK,
+    )
+    return gathered
+
+
+@njit(cache=True, nogil=True)
+def _gather(values: NDArray[np.float32], rows: Rows, gathered: NDArray[np.float32]) -> None:
+    for row in range(len(rows)):
+        for column in range(values.shape[1]):
+            gathered[row, column] = values[rows[row], column]
+
+
+def reorder_blocks(blocks: list[NDArray[np.float32]], order: Rows) -> NDArray[np.float32]:
+    """Return rows `order` of the blocks one after the other, letting go of each block when done."""
+    if len(blocks) == 1:
+        return gather_rows(blocks.pop(), order)
+    place = np.full(sum(map(len, blocks)), -1, dtype=order.dtype)
+    place[order] = np.arange(len(order), dtype=order.dtype)
+    ordered = np.empty((len(order), blocks[0].shape[1]), dtype=np.float32)
+    ends = np.cumsum([len(block) for block in blocks])
+    nothing = np.empty((0, ordered.shape[1]), dtype=np.float32)
+
+    def put(number: int, _: int) -> None:
+        block, blocks[number] = blocks[number], nothing
+        _scatter(block, place[ends[number] - len(block) : ends[number]], ordered)
+
+    for_ranges(put, len(blocks), 1)
+    return ordered
+
+
+@njit(cache=True, nogil=True)
+def _scatter(block: NDArray[np.float32], place: Rows, ordered: NDArray[np.float32]) -> None:
+    """Put each row of a block in its place; −1 drops it."""
+    for row in range(len(block)):
+        if place[row] >= 0:
+            for column in range(block.shape[1]):
+                ordered[place[row], column] = block[row, column]
+
+
+def _latest_last(
+    order: Rows, same_as_next: NDArray[np.bool_], timestamps: NDArray[np.int64]
+) -> Rows:
+    """Reorder each run of repeated (user, item) so that its latest row comes last."""
+    run = np.cumsum(np.append(False, ~same_as_next))
+    repeated = np.append(same_as_next, False) | np.append(False, same_as_next)
+    rows, runs = order[repeated], run[repeated]
+    # lexsort is stable, so that equal timestamps keep the row order.
+    result = order.copy()
+    result[repeated] = rows[np.lexsort((timestamps[rows], runs))]
+    return result
+
+
+def k_core(user_codes: Rows, item_codes: Rows, users: int, items: int, k: int) -> NDArray[np.bool_]:
+    """Mark the rows of the largest subset in which every user and item has at least k rows.
+
+    Examples
+    --------
+    >>> k_core(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1]), 3, 2, k=2).tolist()
+    [True, True, True, True, False]
+    """
+    if k < 0:
+        raise ConfigError(f"k-core {k} is negative: give the least number of ratings, such as 5")
+    keep = _peel(user_codes, item_codes, users, items, k)
+    if len(keep) > 0 and not keep.any():
+        raise DataError(f"the {k}-core leaves no ratings: choose a smaller k")
+    return keep
+
+
+@njit(cache=True)
+def _peel(user_codes: Rows, item_codes: Rows, users: int, items: int, k: int) -> NDArray[np.bool_]:
+    """Take away rows of users or items with less than k rows, until there are none."""
+    keep = np.ones(len(user_codes), dtype=np.bool_)
+    user_rows = np.bincount(user_codes, minlength=users)
+    item_rows = np.bincount(item_codes, minlength=items)
+    changed = True
+    while changed:
+        changed = False
+        for row in range(len(keep)):
+            user, item = user_codes[row], item_codes[row]
+            if keep[row] and (user_rows[user] < k or item_rows[item] < k):
+                keep[row] = False
+                user_rows[user] -= 1
+                item_rows[item] -= 1
+                changed = True
+    return keep
+
+
+def check_shares(train: float, validation: float, test: float) -> None:
+    """Raise unless the three shares are a partition of the whole with something to train on."""
+    shares = np.array([train, validation, test], dtype=np.float64)
+    if not np.isfinite(shares).all() or (shares < 0).any() or not np.isclose(shares.sum(), 1):
+        raise ConfigError(
+            f"split shares {train:g} + {validation:g} + {test:g} must be at least 0 and add up to 1"
+            f" (they give {shares.sum():g})"
+        )
+    if train == 0:
+        raise ConfigError("split share of train is 0: nothing would be left to learn from")
+
+
+def random_parts(n: int, train: float, validation: float, test: float, seed: int) -> Parts:
+    """Assign each row to a part uniformly at random; the sizes are the shares, rounded."""
+    check_shares(train, validation, test)
+    keys = np.random.default_rng(seed).random(n)
+    first, second = _cuts(n, train, validation)
+    part = np.full(n, 2, dtype=np.int8)
+    part[_smallest(keys, second)] = 1
+    part[_smallest(keys, first)] = 0
+    return _rows_of_parts(part)
+
+
+def _smallest(keys: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
+    """Mark the smallest keys, the first ones of equal keys: cheaper than a permutation."""
+    if count == 0:
+        return np.zeros(len(keys), dtype=np.bool_)
+    threshold = np.partition(keys, count - 1)[count - 1]
+    marked: NDArray[np.bool_] = keys < threshold
+    equal = np.flatnonzero(keys == threshold)
+    marked[equal[: count - np.count_nonzero(marked)]] = True
+    return marked
+
+
+def time_parts(
+    timestamps: NDArray[np.int64], train: float, validation: float, test: float
+) -> Parts:
+    """Train on the oldest rows, test on the newest, over all users together."""
+    check_shares(train, validation, test)
+    return _cut(np.argsort(timestamps, kind="stable"), train, validation)
+
+
+def _cut(order: Rows, train: float, validation: float) -> Parts:
+    first, second = _cuts(len(order), train, validation)
+    part = np.zeros(len(order), dtype=np.int8)
+    part[order[first:second]] = 1
+    part[order[second:]] = 2
+    return _rows_of_parts(part)
+
+
+def _cuts(n: int, train: float, validation: float) -> tuple[int, int]:
+    return round(train * n), round((train + validation) * n)
+
+
+def _rows_of_parts(part: NDArray[np.int8]) -> Parts:
+    return Parts(*(np.flatnonzero(part == which) for which in range(3)))
+
+
+def time_per_user_parts(
+    user_pointer: NDArray[np.int64],
+    timestamps: NDArray[np.int64],
+    train: float,
+    validation: float,
+    test: float,
+) -> Parts:
+    """Train on the oldest rows of each user, test on the user's newest.
+
+    Row number p (from 0) of a user's n rows in time belongs to train if (p + ½)/n < train: a
+    single row is a training row under any share above one half.
+    """
+    check_shares(train, validation, test)
+    counts = np.diff(user_pointer)
+    user_of_row = np.repeat(np.arange(len(counts)), counts)
+    order = np.lexsort((timestamps, user_of_row))
+    position = np.arange(len(order)) - user_pointer[:-1].repeat(counts)
+    place = np.empty(len(order))
+    place[order] = (position + 0.5) / counts.repeat(counts)
+    part = (place >= train).astype(np.int8) + (place >= train + validation)
+    return _rows_of_parts(part)

@@ -1,0 +1,59 @@
+"""The rating scale of each aspect: declared by the user, or observed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dmrank.support.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
+
+ScaleLike = tuple[float, float] | Mapping[str, tuple[float, float]]
+
+
+def make_scale(
+    declared: ScaleLike | None, blocks: Sequence[NDArray[np.float32]], aspects: Sequence[str]
+) -> NDArray[np.float32]:
+    """Return the K × 2 scale: what was declared, and what was observed where nothing was."""
+    scale = np.empty((len(aspects), 2), dtype=np.float32)
+    scale[:, 0], scale[:, 1] = np.inf, -np.inf
+    for block in blocks:
+        _widen(scale, block)
+    scale[scale[:, 0] > scale[:, 1]] = np.nan
+    if np.isinf(scale).any():
+        raise DataError("a rating is infinite: ratings are finite numbers, or NaN for missing")
+    for k, bounds in declared_scale(declared, aspects).items():
+        scale[k] = bounds
+    return scale
+
+
+@njit(cache=True, nogil=True)
+def _widen(scale: NDArray[np.float32], values: NDArray[np.float32]) -> None:
+    """Widen the scale of each column to its values; NaN compares as false and changes nothing."""
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            if values[row, column] < scale[column, 0]:  # noqa: PLR1730 (min would pass NaN on)
+                scale[column, 0] = values[row, column]
+            if values[row, column] > scale[column, 1]:  # noqa: PLR1730
+                scale[column, 1] = values[row, column]
+
+
+def declared_scale(
+    declared: ScaleLike | None, aspects: Sequence[str]
+) -> dict[int, tuple[float, float]]:
+    """Return the declared bounds by the column of their aspect."""
+    if declared is None:
+        return {}
+    named = declared if isinstance(declared, Mapping) else dict.fromkeys(aspects, declared)
+    result: dict[int, tuple[float, float]] = {}
+    for name, (low, high) in named.items():
+        if name not in aspects:
+            raise UnknownAspectError(
+                f"scale names aspect {name!r}, which is not one; {did_you_mean(name, aspects)}"
+            )
+        if not (np.isfinite([low, high]).all() and low <= high):
+            raise ConfigError(f"scale of {name!r} is ({low:g}, {high:g}): low must be below high")
+        result[list(aspects).index(name)] = (float(low), float(high))
+    return result

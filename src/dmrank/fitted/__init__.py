@@ -1,0 +1,1 @@
+"""What a fit leaves behind, and the contract of a model."""

@@ -1,0 +1,89 @@
+"""How items were rated and how users rate, on average: what an explanation points at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.data.ratings import Ratings
+
+_PREFIX = "catalogue."
+_NAMES = ("item_means", "item_counts", "user_means", "user_counts")
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Means of training ratings on their own scale, NaN where there is none, and how many.
+
+    Attributes
+    ----------
+    arrays : mapping of str to array
+        `item_means` and `item_counts`, float32 and int32, N × K: of the ratings of each item on
+        each aspect; `user_means` and `user_counts`, M × K: of the ratings by each user.
+    """
+
+    arrays: Mapping[str, NDArray[Any]]
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> Evidence:
+        """Average the training ratings."""
+        of_items = averages(ratings.item_codes, ratings.values, len(ratings.items))
+        of_users = averages(ratings.user_codes, ratings.values, len(ratings.users))
+        return cls(dict(zip(_NAMES, (*of_items, *of_users), strict=True)))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Evidence | None:
+        """Take the arrays of a model file, if it has them."""
+        given = {name: arrays[_PREFIX + name] for name in _NAMES if _PREFIX + name in arrays}
+        return cls(given) if len(given) == len(_NAMES) else None
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a model file."""
+        return {_PREFIX + name: self.arrays[name] for name in _NAMES}
+
+    @property
+    def item_means(self) -> NDArray[np.float32]:
+        """Mean rating of each item on each aspect."""
+        return self.arrays["item_means"]
+
+    @property
+    def item_counts(self) -> NDArray[np.int32]:
+        """Number of ratings of each item on each aspect."""
+        return self.arrays["item_counts"]
+
+    @property
+    def user_means(self) -> NDArray[np.float32]:
+        """Mean rating by each user on each aspect."""
+        return self.arrays["user_means"]
+
+    @property
+    def user_counts(self) -> NDArray[np.int32]:
+        """Number of ratings by each user on each aspect."""
+        return self.arrays["user_counts"]
+
+
+def averages(
+    keys: NDArray[np.integer], values: NDArray[np.float32], size: int
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Return mean and number of the known values of each key, one column per aspect.
+
+    Examples
+    --------
+    >>> averages(np.array([0, 0, 1]), np.float32([[1], [4], [np.nan]]), size=2)
+    (array([[2.5],
+           [nan]], dtype=float32), array([[2],
+           [0]], dtype=int32))
+    """
+    known = ~np.isnan(values)
+    counts = np.empty((size, values.shape[1]), dtype=np.int32)
+    means = np.empty(counts.shape, dtype=np.float32)
+    for k in range(values.shape[1]):
+        rows = known[:, k]
+        counts[:, k] = np.bincount(keys[rows], minlength=size)
+        total = np.bincount(keys[rows], values[rows, k], minlength=size)
+        means[:, k] = np.where(counts[:, k] > 0, total / np.maximum(counts[:, k], 1), np.nan)
+    return means, counts

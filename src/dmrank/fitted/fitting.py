@@ -1,0 +1,58 @@
+"""What a model is given to learn from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.data.ratings import Ratings
+from dmrank.data.training_scale import to_training_scale
+from dmrank.fitted.warm_start import Start
+from dmrank.training.data import Missing, TrainingData, training_data
+from dmrank.training.history import History
+from dmrank.training.validation import Validator
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """One call of `fit`, as the hook of a model sees it.
+
+    Attributes
+    ----------
+    ratings : Ratings
+        Training ratings.
+    validator : Validator or None
+        Judges a scorer on the validation ratings, if there are any.
+    checkpoint : path or None
+        Folder in which the state is saved at intervals.
+    callback : callable or None
+        Called with the history after each evaluation.
+    start : Start or None
+        What an existing model knows, from which training goes on.
+    """
+
+    ratings: Ratings
+    validator: Validator | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    callback: Callable[[History], None] | None = None
+    start: Start | None = None
+
+    def training_data(self, missing: Missing = "marginalize") -> TrainingData:
+        """Return the ratings on the training scale 1–5, as training code takes them."""
+        ratings = self.ratings
+        return training_data(
+            ratings.user_pointer,
+            ratings.item_codes,
+            training_values(ratings),
+            len(ratings.items),
+            missing,
+        )
+
+
+def training_values(ratings: Ratings) -> NDArray[np.float32]:
+    """Return ratings on the training scale 1–5, NaN where missing."""
+    return to_training_scale(ratings.values, ratings.scale).astype(np.float32)

@@ -1,0 +1,77 @@
+"""Models that are trained in iterations: early stopping, checkpoints and progress, once for all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dmrank.fitted.fitting import Fitting
+from dmrank.models.base import Model
+from dmrank.models.config import TrainingConfig
+from dmrank.training.checkpoints import Checkpoint
+from dmrank.training.loop import Arrays, RunIterations, Schedule, train
+
+
+class TrainedModel(Model):
+    """A model whose `_fit` ends with `_train`."""
+
+    config: TrainingConfig
+
+    def _train(
+        self,
+        fitting: Fitting,
+        run: RunIterations,
+        parameters: Arrays,
+        state: Arrays,
+        *,
+        learned: Callable[[], dict[str, NDArray[Any]]] | None = None,
+        samples_per_iteration: int = 0,
+    ) -> None:
+        """Run iterations, and put the best that was learned into `self._arrays`.
+
+        Parameters
+        ----------
+        fitting : Fitting
+            What to learn from.
+        run, parameters, state, samples_per_iteration
+            See `training.loop.train`.
+        learned : callable, optional
+            Makes the arrays that the model ranks with from the current parameters; by default
+            these are the parameters themselves.
+        """
+        config = self.config
+        take = learned or (lambda: dict(parameters))
+
+        def evaluate() -> float:
+            self._arrays = take()
+            return self._validation_value(fitting)
+
+        self.history = train(
+            run,
+            parameters,
+            state,
+            Schedule(config.iterations, config.evaluate_every, config.patience),
+            evaluate=None if fitting.validator is None else evaluate,
+            checkpoint=self._checkpoint(fitting),
+            callback=fitting.callback,
+            title=type(self).__name__,
+            samples_per_iteration=samples_per_iteration,
+        )
+        self._arrays = take()
+
+    def _checkpoint(self, fitting: Fitting) -> Checkpoint | None:
+        folder, ratings = fitting.checkpoint, fitting.ratings
+        if folder is None:
+            return None
+        digest = hashlib.sha256()
+        for array in (ratings.user_pointer, ratings.item_codes, ratings.values):
+            digest.update(array.tobytes())
+        # The number of threads changes no bit, so that a run may go on with another.
+        run = self.config.model_dump(mode="json", exclude={"threads"})
+        run = {"model": type(self).__name__, **run, "training ratings": digest.hexdigest()}
+        if fitting.start is not None:
+            run["start"] = fitting.start.fingerprint
+        return Checkpoint(folder, run)

@@ -1,0 +1,287 @@
+"""Arrays -> figures: every picture that dmrank draws has its looks from here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dmrank.support.files import atomic_path
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Categorical colours that stay apart for colour-blind readers (after Okabe and Ito).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+MISSING_COLOUR = "#DDDDDD"
+_STYLE: Any = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": "cycler('color', [" + ", ".join(f"'{c}'" for c in COLOURS) + "])",
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 160,
+    "svg.hashsalt": "dmrank",
+}
+
+
+@contextmanager
+def figure(width: float, height: float) -> Iterator[Figure]:
+    """Give an empty figure (inches) in the style of dmrank, independent of any window system."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    with rc_context(_STYLE):
+        yield MatplotlibFigure(figsize=(width, height))
+
+
+def save(drawn: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as png, svg or pdf, whole or not at all; the same figure, the same bytes."""
+    from matplotlib import rc_context
+
+    target = Path(path)
+    fixed = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with rc_context(_STYLE), atomic_path(target) as temporary:
+        drawn.savefig(temporary, metadata=fixed.get(target.suffix, {}))
+    return target
+
+
+def draw_ratings(
+    values: NDArray[np.float32],
+    scale: NDArray[np.float32],
+    correlation: NDArray[np.float64],
+    aspects: Sequence[str],
+) -> Figure:
+    """Draw how the ratings of each aspect are distributed and how the aspects correlate."""
+    height = 1.6 + 0.36 * len(aspects)
+    with figure(11, height) as drawn:
+        left, right = drawn.subplots(1, 2, width_ratios=[1.15, 1])
+        draw_distribution(left, values, scale, aspects)
+        draw_correlation(right, correlation, aspects)
+    return drawn
+
+
+def draw_distribution(
+    axes: Axes,
+    values: NDArray[np.float32],
+    scale: NDArray[np.float32],
+    aspects: Sequence[str],
+) -> None:
+    """Draw one bar per aspect, cut into the shares of its ratings from low to high."""
+    from matplotlib import colormaps
+
+    shares, labels = rating_shares(values, scale)
+    colours = [*colormaps["RdYlBu"](np.linspace(0.08, 0.92, shares.shape[1] - 1)), MISSING_COLOUR]
+    start = np.zeros(len(aspects))
+    for share, colour, label in zip(shares.T, colours, [*labels, "missing"], strict=True):
+        if share.any():
+            axes.barh(aspects, share, left=start, color=colour, label=label, height=0.78)
+            start += share
+    axes.invert_yaxis()
+    axes.set(title="Ratings", xlim=(0, 1), xlabel="share of rating vectors")
+    axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.legend(
+        ncols=len(labels) + 1,
+        loc="lower right",
+        bbox_to_anchor=(1.01, 0.985),
+        frameon=False,
+        fontsize=8,
+        handlelength=0.9,
+        columnspacing=1,
+    )
+
+
+def rating_shares(
+    values: NDArray[np.float32], scale: NDArray[np.float32], most_levels: int = 10
+) -> tuple[NDArray[np.float64], list[str]]:
+    """Return, per aspect, the share of each rating level and of missing, and the levels' names.
+
+    Aspects on different scales, or with many levels, are cut into five equal parts of their own
+    scale.
+
+    Examples
+    --------
+    >>> shares, labels = rating_shares(np.float32([[1], [2], [2], [np.nan]]), np.float32([[1, 2]]))
+    >>> shares, labels
+    (array([[0.25, 0.5 , 0.25]]), ['1', '2'])
+    """
+    rows = max(len(values), 1)
+    levels = np.unique(values[~np.isnan(values)])
+    if len(levels) <= most_levels and (scale == scale[0]).all():
+        counts = np.stack([(values == level).sum(axis=0) for level in levels], axis=1)
+        labels = [f"{level:g}" for level in levels]
+    else:
+        width = np.maximum(scale[:, 1] - scale[:, 0], 1e-9)
+        fifth = np.clip(np.floor((values - scale[:, 0]) / width * 5), 0, 4)
+        counts = np.stack([(fifth == level).sum(axis=0) for level in range(5)], axis=1)
+        labels = ["lowest fifth", "2nd", "3rd", "4th", "highest"]
+    missing = np.isnan(values).sum(axis=0)[:, None]
+    return np.hstack([counts, missing]) / rows, labels
+
+
+def draw_correlation(
+    axes: Axes, correlation: NDArray[np.floating[Any]], aspects: Sequence[str]
+) -> None:
+    """Draw a correlation matrix as a heat map with its numbers."""
+    axes.imshow(correlation, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
+    ticks = range(len(aspects))
+    axes.set_xticks(ticks, aspects, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_yticks(ticks, aspects)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title("Correlation of aspects")
+    for row in ticks:
+        for column in ticks:
+            value = correlation[row, column]
+            text = "–" if np.isnan(value) else f"{value:.2f}".replace("0.", ".")
+            colour = "white" if abs(value) > 0.5 else "black"
+            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)
+
+
+def draw_recovery(
+    found: NDArray[np.float64], plain: NDArray[np.float64], aspects: Sequence[str]
+) -> Figure:
+    """Draw how often the planted order of two items was found, beside plain item means."""
+    with figure(6.5, 1.4 + 0.36 * len(aspects)) as drawn:
+        axes = drawn.subplots()
+        places = np.arange(len(aspects))
+        axes.hlines(places, plain, found, color="0.75", linewidth=2, zorder=1)
+        axes.scatter(plain, places, color=COLOURS[-1], label="item means", zorder=2)
+        axes.scatter(found, places, color=COLOURS[0], label="DMR", zorder=2)
+        axes.set_yticks(places, aspects)
+        axes.invert_yaxis()
+        axes.set(xlim=(0.5, 1), title="Planted order of two items found")
+        axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        axes.grid(axis="x", alpha=0.25)
+        axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.01, 0.985), ncols=2)
+    return drawn
+
+
+def draw_direction(
+    axes: Axes,
+    mean: ArrayLike,
+    covariance: ArrayLike,
+    direction: ArrayLike,
+    *,
+    margin: float = 0.0,
+    names: Sequence[str] = ("", ""),
+    degrees_of_freedom: float | None = None,
+    title: str = "",
+    reach: float | None = None,
+    tallest: float | None = None,
+) -> float:
+    """Draw how a predicted difference lies to a direction, as in the paper's Figure 2.
+
+    Ellipses are levels of the density of the difference. The ray is the direction; the area
+    that stands on it is the density along it, and its coloured part, beyond the margin, the
+    likelihood of the direction.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        Where to draw: one panel. Panels that are to be compared need the same `reach` and
+        `tallest`.
+    mean, covariance : arrays, 2 and 2 × 2
+        Of the difference of two rating vectors on two aspects.
+    direction : array, 2
+        d; the ray is γ d for γ ≥ 0.
+    margin : float
+        ξ, the γ from which on the ray counts.
+    names : pair of str
+        What the two axes are.
+    degrees_of_freedom : float, optional
+        Of the student family, whose scale matrix `covariance` then is; by default gaussian.
+    title : str
+        Above the panel.
+    reach : float, optional
+        The panel shows −reach to reach; by default what holds everything.
+    tallest : float, optional
+        The density that is drawn at full height; by default that at the mean.
+
+    Returns
+    -------
+    float
+        The coloured area ∫_ξ^∞ p(γ d) dγ.
+
+    Examples
+    --------
+    >>> with figure(4, 4) as drawn:
+    ...     area = draw_direction(drawn.subplots(), np.ones(2), np.eye(2), np.array([2.0, -1.0]))
+    >>> round(area, 2)
+    0.05
+    """
+    mean, direction = np.asarray(mean, np.float64), np.asarray(direction, np.float64)
+    covariance = np.asarray(covariance, np.float64)
+    spread = np.sqrt(np.diagonal(covariance))
+    if reach is None:
+        reach = 1.05 * float(np.max([np.abs(mean) + 2.3 * spread, 1.3 * np.abs(direction)]))
+    axes.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+    axes.axvline(0, color="0.8", linewidth=0.8, zorder=0)
+    angle = np.linspace(0, 2 * np.pi, 181)
+    circle = np.linalg.cholesky(covariance) @ np.stack([np.cos(angle), np.sin(angle)])
+    for radius in (2.25, 1.75, 1.25, 0.75, 0.25):
+        axes.fill(*(mean[:, None] + radius * circle), color=COLOURS[0], alpha=0.15, linewidth=0)
+    axes.plot(
+        *mean, "o", color=COLOURS[0], markeredgecolor="white", markersize=7, zorder=4,
+        label="predicted difference",
+    )  # fmt: skip
+
+    # The area is integrated as far as there is density, and shown as far as the panel goes.
+    edge = reach / np.abs(direction).max()
+    far = edge + (np.linalg.norm(mean) + 40 * spread.max()) / np.linalg.norm(direction)
+    gamma = np.concatenate([np.linspace(0, margin, 201), np.linspace(margin, margin + far, 20_001)])
+    beyond = np.arange(len(gamma)) > 200
+    along = _density(gamma[:, None] * direction, mean, covariance, degrees_of_freedom)
+    area = float(np.trapezoid(along[beyond], gamma[beyond]))
+    shown = gamma <= 0.93 * edge
+    if tallest is None:
+        tallest = float(_density(mean[None], mean, covariance, degrees_of_freedom)[0])
+    aside = np.array([-direction[1], direction[0]]) / np.linalg.norm(direction)
+    aside *= -1 if aside @ mean > 0 else 1  # the area stands on the side away from the mean
+    ray = gamma[:, None] * direction
+    hill = ray + 0.6 * reach * (along / tallest)[:, None] * aside
+    for part, colour, label in (
+        (~beyond & shown, "0.55", None),
+        (beyond & shown, COLOURS[1], "density along the direction"),
+    ):
+        outline = np.concatenate([ray[part], hill[part][::-1]])
+        axes.fill(*outline.T, color=colour, alpha=0.35, linewidth=0, zorder=2, label=label)
+        axes.plot(*hill[part].T, color=colour, linewidth=1.2, zorder=2)
+    axes.plot(*np.stack([[0, 0], margin * direction]).T, color="0.45", linewidth=1.5, zorder=3)
+    axes.annotate(
+        "",
+        xy=tuple(0.98 * edge * direction),
+        xytext=tuple(margin * direction),
+        arrowprops={"arrowstyle": "-|>", "color": COLOURS[1], "linewidth": 2.2, "shrinkA": 0},
+        zorder=3,
+    )
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=title)
+    axes.set(xlabel=names[0], ylabel=names[1])
+    return area
+
+
+def _density(
+    points: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    degrees_of_freedom: float | None,
+) -> NDArray[np.float64]:
+    """Return the density of two aspects: normal, or Student's t with a scale matrix."""
+    away = points - mean
+    square = (away * np.linalg.solve(covariance, away.T).T).sum(axis=1)
+    flat = 1 / (2 * np.pi * np.sqrt(np.linalg.det(covariance)))
+    if degrees_of_freedom is None:
+        return np.asarray(flat * np.exp(-square / 2))
+    eta = degrees_of_freedom
+    return np.asarray(flat * (1 + square / eta) ** (-(eta + 2) / 2))

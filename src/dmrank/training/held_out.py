@@ -1,0 +1,141 @@
+"""Held-out ratings as queries: the ranks of these items in the lists of their users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.data.ids import Ids
+from dmrank.data.ratings import Ratings
+from dmrank.data.rows import canonical_order
+from dmrank.ranking import ItemLists, RankQuery, lists_of
+from dmrank.support.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Held-out ratings of the users and items that training knows (design section 3).
+
+    Attributes
+    ----------
+    users : int array
+        Codes of the users that have any, ascending.
+    items : ItemLists
+        Their held-out items.
+    values : float32 array
+        Ratings of these items, one column per aspect of `aspects`, NaN where missing.
+    aspects : tuple of str
+        The aspects of the held-out ratings.
+    excluded : ItemLists
+        What each user rated before: no candidates.
+    candidates : bool array
+        The items with a training row.
+    left_out : int
+        Held-out rows of users or items without a training row.
+    """
+
+    users: NDArray[np.integer]
+    items: ItemLists
+    values: NDArray[np.float32]
+    aspects: tuple[str, ...]
+    excluded: ItemLists
+    candidates: NDArray[np.bool_]
+    left_out: int
+
+    @classmethod
+    def of(cls, train: Ratings, held_out: Ratings, also_seen: Ratings | None = None) -> HeldOut:
+        """Take what can be asked of a model trained on `train`.
+
+        Parameters
+        ----------
+        train, held_out : Ratings
+            They may have different id maps.
+        also_seen : Ratings, optional
+            Further ratings whose items are no candidates for their user (validation, when
+            testing), with the id map of `train`.
+        """
+        for name in held_out.aspects:
+            if name not in train.aspects:
+                raise DataError(
+                    f"held-out ratings have the aspect {name!r}, which training lacks; "
+                    f"training has {', '.join(train.aspects)}"
+                )
+        users, items = codes_in(train.users, train.items, held_out)
+        candidates = np.bincount(train.item_codes, minlength=len(train.items)) > 0
+        trained = np.diff(train.user_pointer) > 0
+        known = (users >= 0) & (items >= 0)
+        known[known] &= trained[users[known]] & candidates[items[known]]
+        rows = np.flatnonzero(known)
+        rows = rows[np.lexsort((items[rows], users[rows]))]
+        chosen = np.unique(users[rows])
+        seen = (train.user_pointer, train.item_codes)
+        if also_seen is not None:
+            seen = _union(train, also_seen)
+        pointer = np.searchsorted(users[rows], np.append(chosen, len(train.users)))
+        return cls(
+            users=chosen,
+            items=ItemLists(pointer, items[rows].astype(np.int32)),
+            values=held_out.values[rows],
+            aspects=held_out.aspects,
+            excluded=lists_of(*seen, chosen),
+            candidates=candidates,
+            left_out=len(held_out) - len(rows),
+        )
+
+    def select(self, users: NDArray[np.bool_], rows: NDArray[np.bool_]) -> HeldOut:
+        """Keep some users, and of their rows some."""
+        row_user = np.repeat(np.arange(len(self.users)), np.diff(self.items.pointer))
+        kept = rows & users[row_user]
+        sizes = np.bincount(row_user[kept], minlength=len(self.users))[users]
+        which = np.flatnonzero(users)
+        return HeldOut(
+            users=self.users[users],
+            items=ItemLists(np.concatenate([[0], np.cumsum(sizes)]), self.items.items[kept]),
+            values=self.values[kept],
+            aspects=self.aspects,
+            excluded=lists_of(*self.excluded, which),
+            candidates=self.candidates,
+            left_out=self.left_out,
+        )
+
+    def sample(self, most_users: int, seed: int) -> HeldOut:
+        """Keep at most so many users, drawn by a seed."""
+        if len(self.users) <= most_users:
+            return self
+        rng = np.random.default_rng(seed)
+        kept = np.zeros(len(self.users), dtype=np.bool_)
+        kept[rng.choice(len(self.users), size=most_users, replace=False)] = True
+        return self.select(kept, np.ones(len(self.values), dtype=np.bool_))
+
+    def with_aspect(self, name: str) -> HeldOut:
+        """Keep the rows with a rating on an aspect, and the users that have any."""
+        rows = ~np.isnan(self.values[:, self.aspects.index(name)])
+        row_user = np.repeat(np.arange(len(self.users)), np.diff(self.items.pointer))
+        users = np.bincount(row_user[rows], minlength=len(self.users)) > 0
+        return self.select(users, rows)
+
+    def query(self, name: str) -> RankQuery:
+        """Return what to ask when ranking by an aspect; an item without a rating on it is none."""
+        gains = self.values[:, self.aspects.index(name)]
+        return RankQuery(self.items, gains, self.excluded, self.candidates)
+
+
+def _union(one: Ratings, other: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the items that each user rated in one or the other."""
+    users = np.concatenate([one.user_codes, other.user_codes])
+    items = np.concatenate([one.item_codes, other.item_codes])
+    order, pointer = canonical_order(users, items, len(one.users))
+    return pointer, items[order]
+
+
+def codes_in(
+    users: Ids, items: Ids, ratings: Ratings
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Return user and item of each rating as codes of an id map, −1 where it does not have it."""
+    if ratings.users == users and ratings.items == items:
+        return ratings.user_codes, ratings.item_codes
+    of_users = np.array([users.find(name) for name in ratings.users], dtype=np.int64)
+    of_items = np.array([items.find(name) for name in ratings.items], dtype=np.int64)
+    return of_users[ratings.user_codes], of_items[ratings.item_codes]

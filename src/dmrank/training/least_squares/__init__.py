@@ -1,0 +1,1 @@
+"""Training by exact solutions: alternating least squares, multiplicative updates."""

@@ -1,0 +1,99 @@
+"""Parameters before the first iteration, and what they mean after the last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmrank.compiled.transpose import padded
+from dmrank.training.data import Parameters
+from dmrank.training.pairwise.settings import Covariance
+
+
+def initial_parameters(
+    users: int,
+    items: int,
+    aspects: int,
+    factors: int,
+    *,
+    covariance: Covariance,
+    prior: NDArray[np.float64],
+    deviation: float,
+    nonnegative: bool,
+    offsets: NDArray[np.float32] | None,
+    seed: int,
+) -> Parameters:
+    """Draw small factors and start every Σ at the prior.
+
+    W starts around 1, so that at first all aspects agree on what is better.
+
+    Parameters
+    ----------
+    users, items, aspects, factors : int
+        Sizes.
+    covariance : str
+        How many covariances there are: one per user and item, one, or none.
+    prior : float array, K × K
+        Σ_prior.
+    deviation : float
+        Standard deviation of U and V.
+    nonnegative : bool
+        Whether factors start (and stay) at or above 0.
+    offsets : float32 array, N × K, or None
+        Where item offsets start; None for a model without them.
+    seed : int
+        Seed of the draw.
+    """
+    rng = np.random.default_rng(seed)
+
+    def drawn(rows: int, centre: float) -> NDArray[np.float32]:
+        table = np.zeros((rows, padded(factors)), dtype=np.float32)
+        table[:, :factors] = centre + deviation * rng.standard_normal((rows, factors))
+        return np.abs(table) if nonnegative else table
+
+    roots = {"personalized": (users, items), "shared": (1, 0), "identity": (0, 0)}[covariance]
+    root = pack(np.linalg.cholesky(prior))
+    variance = pack(prior)
+    starting = np.zeros((0, padded(aspects)), dtype=np.float32)
+    if offsets is not None:
+        starting = np.zeros((items, padded(aspects)), dtype=np.float32)
+        starting[:, :aspects] = offsets
+    return Parameters(
+        users=drawn(users, 0.0),
+        items=drawn(items, 0.0),
+        aspects=drawn(aspects, 1.0),
+        offsets=starting,
+        user_roots=np.tile(root, (roots[0], 1)),
+        item_roots=np.tile(root, (roots[1], 1)),
+        user_covariances=np.tile(variance, (roots[0], 1)),
+        item_covariances=np.tile(variance, (roots[1], 1)),
+    )
+
+
+def pack(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """Return the lower triangle, row by row, padded to whole quads.
+
+    Examples
+    --------
+    >>> pack(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    array([1., 2., 3., 0.], dtype=float32)
+    """
+    lower = matrix[np.tril_indices(len(matrix))]
+    row = np.zeros(padded(len(lower)), dtype=np.float32)
+    row[: len(lower)] = lower
+    return row
+
+
+def unpack(rows: NDArray[np.float32], aspects: int) -> NDArray[np.float32]:
+    """Return symmetric matrices (n × K × K) of packed rows.
+
+    Examples
+    --------
+    >>> unpack(np.float32([[1, 2, 3, 0]]), aspects=2).tolist()
+    [[[1.0, 2.0], [2.0, 3.0]]]
+    """
+    row, column = np.indices((aspects, aspects))
+    high, low = np.maximum(row, column), np.minimum(row, column)
+    return rows[:, high * (high + 1) // 2 + low]
