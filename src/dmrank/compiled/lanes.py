@@ -6,8 +6,9 @@ Nothing is left to a vectoriser's mood, and a sum stays in a register. A `quad` 
 in a row of a table; `gather_quads` and `scatter_quads` carry quads of sixteen rows to and from
 lanes. These values live in compiled code only; Python never sees one.
 
-Multiplications and additions may be fused (``contract``); nothing else is relaxed, so that the
-order of operations, and with it every bit, is that of the source.
+Nothing is relaxed: no operation is fused with another or moved, so that every bit is that of the
+source, whatever else is compiled beside it and on whichever processor. (Fused multiplications were
+not faster, and gave code that was just compiled other bits than the same code from the cache.)
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -91,7 +92,7 @@ def _define_operator(operation: Any, instruction: str) -> None:
                 _fill(context, builder, arg, kind, vector)
                 for arg, kind in zip(args, sig.args, strict=True)
             )
-            return getattr(builder, instruction)(a, b, flags=("contract",))
+            return getattr(builder, instruction)(a, b)
 
         for a, b in operands:
             lower_builtin(operation, a, b)(lower)

@@ -15,7 +15,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dmrank.compiled.compiling import compiled, source_fingerprint
+from dmrank.compiled.compiling import compiled, inlined, source_fingerprint
+from dmrank.compiled.lanes import QUAD, empty_quad, load_quad, store_quad
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
     begin_task,
@@ -222,13 +223,14 @@ def _update_rows(block: Block, task: int, losses: Float64s) -> None:
     rows, width = own.shape
     numerator = np.empty((1, width), np.float32)
     denominator = np.empty((1, width), np.float32)
+    sums = np.empty((1, QUAD), np.float32)
     for n in range(task * rows // TASKS, (task + 1) * rows // TASKS):
         for f in range(width):
             numerator[0, f] = 0
             denominator[0, f] = block.norms[f] * own[n, f]
-        losses[2] += _dot(own, n, denominator, 0, width)
-        losses[0] += _explain(own, n, block.first, numerator, denominator)
-        losses[1] += _explain(own, n, block.second, numerator, denominator)
+        losses[2] += _dot(own, n, denominator, 0, width, sums)
+        losses[0] += _explain(own, n, block.first, numerator, denominator, sums)
+        losses[1] += _explain(own, n, block.second, numerator, denominator, sums)
         for f in range(width):
             below = max(denominator[0, f], _SMALLEST_DENOMINATOR)
             value = own[n, f] * np.sqrt(numerator[0, f] / below)
@@ -237,7 +239,12 @@ def _update_rows(block: Block, task: int, losses: Float64s) -> None:
 
 @compiled
 def _explain(
-    own: Float32s, n: int, table: Explained, numerator: Float32s, denominator: Float32s
+    own: Float32s,
+    n: int,
+    table: Explained,
+    numerator: Float32s,
+    denominator: Float32s,
+    sums: Float32s,
 ) -> float:
     """Add what the entries of a row ask for, and return their weighted squared error."""
     entries, partners, weight = table.entries, table.partners, table.weight
@@ -246,23 +253,25 @@ def _explain(
     loss = 0.0
     for m in range(entries.pointer[n], entries.pointer[n + 1]):
         partner, wanted = entries.columns[m], entries.values[m]
-        predicted = _dot(own, n, partners, partner, width)
+        predicted = _dot(own, n, partners, partner, width, sums)
         loss += weight * (predicted - wanted) ** 2
         _add(partners, partner, width, weight * wanted, numerator)
         _add(partners, partner, width, weight * predicted, denominator)
     return loss
 
 
-# Sums may be taken in any order: the compiler chooses one, that of whole vectors.
-@njit(forceinline=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
-def _dot(a: Float32s, n: int, b: Float32s, m: int, width: int) -> np.float32:
-    total = np.float32(0)
-    for f in range(width):
-        total += a[n, f] * b[m, f]
-    return total
+@inlined
+def _dot(a: Float32s, n: int, b: Float32s, m: int, width: int, sums: Float32s) -> np.float32:
+    """Return the product of two rows of whole groups, summed in an order that registers keep."""
+    low, high = empty_quad(), empty_quad()
+    for f in range(0, width, _GROUP):
+        low = low + load_quad(a, n, f) * load_quad(b, m, f)
+        high = high + load_quad(a, n, f + QUAD) * load_quad(b, m, f + QUAD)
+    store_quad(sums, 0, 0, low + high)
+    return (sums[0, 0] + sums[0, 1]) + (sums[0, 2] + sums[0, 3])
 
 
-@njit(forceinline=True, error_model="numpy", fastmath={"contract"})
+@inlined
 def _add(rows: Float32s, n: int, width: int, factor: np.float32, total: Float32s) -> None:
     for f in range(width):
         total[0, f] += factor * rows[n, f]
