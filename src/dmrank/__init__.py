@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from dmrank.models import PTF as PTF
     from dmrank.models import SPSMTL as SPSMTL
     from dmrank.models import ApproximateIndex as ApproximateIndex
+    from dmrank.models import Config as Config
     from dmrank.models import ExSAE as ExSAE
+    from dmrank.models import Fitting as Fitting
     from dmrank.models import ItemMean as ItemMean
     from dmrank.models import Model as Model
     from dmrank.models import Popularity as Popularity
+    from dmrank.models import Vectors as Vectors
     from dmrank.models import load as load
     from dmrank.support.errors import ConfigError as ConfigError
     from dmrank.support.errors import DataError as DataError
@@ -66,7 +69,10 @@ _HOME = {
     "ExSAE": "models",
     "DownloadError": "support.errors",
     "ItemMean": "models",
+    "Config": "models",
+    "Fitting": "models",
     "Model": "models",
+    "Vectors": "models",
     "ModelFileError": "support.errors",
     "NotFittedError": "support.errors",
     "Popularity": "models",

@@ -9,7 +9,6 @@ from rich.console import Console
 from dmrank.answers.compare import Comparison
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.models import load
-from dmrank.models.kinds.multivariate import MultivariateModel
 from dmrank.support.errors import UnsupportedError
 from dmrank.support.plots import save
 from dmrank.support.progress import say
@@ -19,7 +18,7 @@ def run(path: Path, user: str, first: str, second: str, format_: str, figure: Pa
     """Print the comparison; draw its direction too if a figure is asked for."""
     model = load(path)
     compared = model.compare(user, first, second)
-    if figure is not None and not isinstance(model, MultivariateModel):
+    if figure is not None and compared.confidence is None:
         raise UnsupportedError(
             f"{type(model).__name__} has no covariance to draw: leave --figure out, or use DMR"
         )
@@ -38,7 +37,6 @@ def run(path: Path, user: str, first: str, second: str, format_: str, figure: Pa
     else:
         print_comparison(console(), compared)
     if figure is not None:
-        assert isinstance(model, MultivariateModel)
         say(f"wrote {save(model.plot_comparison(user, first, second), figure)}")
 
 

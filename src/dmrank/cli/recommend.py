@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
-from dmrank.answers.filters import OnUnknown, known_users
-from dmrank.answers.recommend import RecommendOptions
+from dmrank.answers.lists import OnUnknown
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.data.reading.tables import open_table
 from dmrank.fitted.contract import By
@@ -60,8 +59,7 @@ def run(
         table_format(out)
     model = load(path)
     users = who.of(model)
-    known_users(model.catalogue, users, on_unknown)
-    options: RecommendOptions = {
+    options: dict[str, Any] = {
         "by": parse_by(by),
         "exclude_seen": not include_seen,
         "allow": None if allow is None else read_ids(allow, "item"),
@@ -128,9 +126,7 @@ def read_ids(file: Path, kind: Literal["user", "item"]) -> list[str]:
     return list(dict.fromkeys(ids))
 
 
-def write_lists(
-    model: Model, users: list[str], n: int, options: RecommendOptions, out: Path
-) -> int:
+def write_lists(model: Model, users: list[str], n: int, options: dict[str, Any], out: Path) -> int:
     """Write the lists of many users, whole or not at all, and return the number of rows.
 
     They pass through in blocks, so that memory does not grow with the number of users.
@@ -160,7 +156,7 @@ def write_lists(
 class _Stream:
     """Lists of users, block by block, with a progress bar."""
 
-    def __init__(self, model: Model, users: list[str], n: int, options: RecommendOptions) -> None:
+    def __init__(self, model: Model, users: list[str], n: int, options: dict[str, Any]) -> None:
         self.model, self.users, self.n, self.options = model, users, n, options
         self.rows = 0
         self.failure: Exception | None = None

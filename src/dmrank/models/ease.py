@@ -4,11 +4,10 @@
 # Numba's decorators are untyped: what they wrap is still checked.
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from dmrank.compiled.ranges import for_ranges
@@ -17,10 +16,8 @@ from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.models.base import Model
 from dmrank.models.config import Config, Positive, Search
+from dmrank.support.arrays import Array, Codes, Float32s, Int64s
 from dmrank.support.errors import ConfigError, DataError
-
-Codes = NDArray[np.integer]
-Float32s = NDArray[np.float32]
 
 #: Above this the weights alone are larger than the memory of most machines.
 MOST_ITEMS = 40_000
@@ -66,7 +63,7 @@ class EASE(Model):
     Config = EASEConfig
     config: EASEConfig
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         ratings, threads = fitting.ratings, self.config.threads
         items = len(ratings.items)
         if items > MOST_ITEMS:
@@ -93,7 +90,7 @@ class EASE(Model):
             _ITEMS_PER_TASK,
             threads,
         )
-        self._arrays = {"weights": weights}
+        self.arrays = {"weights": weights}
 
     def _check_precision(self, counts: Float32s) -> None:
         """Refuse a λ that the rounding of XᵀX would hide."""
@@ -105,16 +102,16 @@ class EASE(Model):
                 f"these ratings give at least {least:.1g}, better 1 or more"
             )
 
-    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:  # noqa: ARG002
         # Scores follow from what the catalogue says a user has seen.
         return {}
 
-    def _score_block(self, users: Codes, weights: Float32s) -> Float32s:
+    def score_block(self, users: Codes, weights: Float32s) -> Float32s:
         scores = np.zeros((len(users), len(self.catalogue.items)), dtype=np.float32)
         seen = (self.catalogue.seen_pointer, self.catalogue.seen_items)
         for_ranges(
             lambda start, stop: _score_all(
-                start, stop, users, *seen, self._arrays["weights"], scores
+                start, stop, users, *seen, self.arrays["weights"], scores
             ),
             len(users),
             _USERS_PER_TASK,
@@ -123,14 +120,14 @@ class EASE(Model):
         scores *= weights.sum()
         return scores
 
-    def _raw_scores(self, users: Codes, items: Codes) -> Float32s:
+    def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         # What is broadcast from one id is no array that compiled code takes.
         users, items = np.array(users), np.array(items)
         scores = np.zeros(len(users), dtype=np.float32)
         seen = (self.catalogue.seen_pointer, self.catalogue.seen_items)
         for_ranges(
             lambda start, stop: _score_pairs(
-                start, stop, users, items, *seen, self._arrays["weights"], scores
+                start, stop, users, items, *seen, self.arrays["weights"], scores
             ),
             len(users),
             _PAIRS_PER_TASK,
@@ -154,9 +151,9 @@ def _inverse(matrix: Float32s) -> Float32s:
 def _count_together(
     start: int,
     stop: int,
-    pointer: NDArray[np.int64],
+    pointer: Int64s,
     raters: Codes,
-    seen_pointer: NDArray[np.int64],
+    seen_pointer: Int64s,
     seen_items: Codes,
     counts: Float32s,
 ) -> None:
@@ -184,7 +181,7 @@ def _score_all(
     start: int,
     stop: int,
     users: Codes,
-    seen_pointer: NDArray[np.int64],
+    seen_pointer: Int64s,
     seen_items: Codes,
     weights: Float32s,
     scores: Float32s,
@@ -204,7 +201,7 @@ def _score_pairs(
     stop: int,
     users: Codes,
     items: Codes,
-    seen_pointer: NDArray[np.int64],
+    seen_pointer: Int64s,
     seen_items: Codes,
     weights: Float32s,
     scores: Float32s,

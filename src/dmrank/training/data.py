@@ -43,6 +43,17 @@ class TrainingData(NamedTuple):
     complete: bool
 
 
+def fill_missing(values: Float32s, missing: Missing) -> Float32s:
+    """Return ratings as training sees them: a missing one stays NaN, or counts as rated 0.
+
+    Examples
+    --------
+    >>> fill_missing(np.float32([[5, np.nan]]), "zero")
+    array([[5., 0.]], dtype=float32)
+    """
+    return np.nan_to_num(values, nan=0.0) if missing == "zero" else values
+
+
 def training_data(
     user_ptr: NDArray[np.int64],
     items: NDArray[np.int32],
@@ -71,9 +82,7 @@ def training_data(
     rows = len(items)
     if n_items < 2 or rows == 0:
         raise DataError(f"{rows} ratings of {n_items} items: pairs need a rating and two items")
-    values = np.ascontiguousarray(values, dtype=np.float32)
-    if missing == "zero":
-        values = np.nan_to_num(values, nan=0.0)
+    values = fill_missing(np.ascontiguousarray(values, dtype=np.float32), missing)
     n_users = len(user_ptr) - 1
     return TrainingData(
         user_ptr=np.ascontiguousarray(user_ptr, dtype=np.int64),
