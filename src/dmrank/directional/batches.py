@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from dmrank.compiled.compiling import compiled, source_fingerprint
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.lanes import LANES, store
 from dmrank.compiled.transpose import gather, padded, scatter
 from dmrank.directional.families import Family, Student
@@ -92,7 +91,7 @@ def evaluate(
     log_likelihood = np.empty((rows // LANES, LANES), dtype=np.float32)
     by_mean = np.empty((rows, padded(K)), dtype=np.float32)
     by_covariance = np.empty_like(covariances)
-    _evaluate_cached(
+    _evaluate(
         _table(d, rows),
         _table(mu, rows),
         covariances,
@@ -134,7 +133,7 @@ def _table(values: Float32s, rows: int) -> Float32s:
     return table
 
 
-@compiled
+@cached
 def _evaluate(
     differences: Float32s,
     means: Float32s,
@@ -165,15 +164,3 @@ def _evaluate(
         scatter(by_covariance, rows, block.covariance_gradient)
         for lane in range(LANES):
             rows[lane] += LANES
-
-
-def _cached_evaluate(sources: int) -> Any:
-    @njit(nogil=True, cache=True)
-    def run(*arguments: Any) -> None:
-        if sources >= 0:  # a variable of the closure is part of the key of the cache
-            _evaluate(*arguments)
-
-    return run
-
-
-_evaluate_cached = _cached_evaluate(source_fingerprint())

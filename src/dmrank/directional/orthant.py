@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.support.errors import DataError
 
@@ -64,7 +64,7 @@ def log_all_positive(
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached
 def _log_all_positive(start: int, stop: int, means: Any, covariances: Any, found: Any) -> None:
     K = means.shape[1]
     order = np.empty(K, np.int64)
@@ -82,7 +82,7 @@ def _log_all_positive(start: int, stop: int, means: Any, covariances: Any, found
         found[row] = _product_of_conditions(mu, Sigma)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached
 def _product_of_conditions(mu: Any, Sigma: Any) -> float:
     """Return Σ_k ln P(X_k > 0 | all before), changing μ and Σ to what is left after each."""
     total = 0.0
@@ -103,7 +103,7 @@ def _product_of_conditions(mu: Any, Sigma: Any) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached
 def log_normal_cdf(z: float) -> tuple[float, float]:
     """Return ln Φ(z) and φ(z)/Φ(z) of the standard normal distribution."""
     log_density = -0.5 * z * z - _LOG_ROOT_TWO_PI
@@ -117,7 +117,7 @@ def log_normal_cdf(z: float) -> tuple[float, float]:
     return log_density - math.log(hazard), hazard
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _sort_by(values: Any, order: Any) -> None:
     """Put into ``order`` the positions of few values, the smallest first."""
     for k in range(len(values)):

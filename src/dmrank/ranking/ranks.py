@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.scoring import (
@@ -169,7 +169,7 @@ def _checked_mask(candidate_mask: ArrayLike, n_items: int) -> NDArray[np.bool_]:
     return mask
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _ranks_by_vectors(
     start: int,
     stop: int,
@@ -221,7 +221,7 @@ def _ranks_by_vectors(
         )
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _ranks_by_scores(
     start: int,
     stop: int,
@@ -253,7 +253,7 @@ def _ranks_by_scores(
         )
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _count_at_least(scores: Any, thresholds: Any, counts: Any) -> None:
     for t in range(len(thresholds)):
         threshold = thresholds[t]
@@ -264,7 +264,7 @@ def _count_at_least(scores: Any, thresholds: Any, counts: Any) -> None:
         counts[t] += count
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _rank_user(
     items: Any,
     scores: Any,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.scoring import NOT_FINITE, USERS_PER_TASK, as_matrix, check_widths, dot
@@ -90,7 +90,7 @@ def best_of_lists(scores: ArrayLike, pointer: ArrayLike, items: ArrayLike, n: in
     return best
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _score_lists(
     start: int,
     stop: int,

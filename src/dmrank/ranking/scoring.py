@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def checked_scores(score_block: ArrayLike) -> NDArray[np.floating[Any]]:
     return np.ascontiguousarray(scores)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def dot(user_vector: Any, item_vector: Any) -> Any:
     """Return the score of one item."""
     total = np.float32(0)
@@ -119,7 +119,7 @@ def dot(user_vector: Any, item_vector: Any) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True)
+@cached
 def score_chunk(user_vector: Any, item_columns: Any, first: int, scores: Any) -> None:
     """Score the items from ``first`` on, given one row per factor: many `dot` at a time."""
     factors = len(user_vector)

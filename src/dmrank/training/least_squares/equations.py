@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from dmrank.compiled.compiling import cached
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _TOGETHER = 4
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def solve_range(
     first: int,
     last: int,
@@ -54,7 +55,7 @@ def solve_range(
         minima[row] = solve(equations, table[row])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def add_ratings(
     first: int,
     last: int,
@@ -77,7 +78,7 @@ def add_ratings(
         _add_waiting(equations[k], waiting[k], count[k])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _observe(
     equations: Float64s,
     waiting: Float64s,
@@ -97,14 +98,14 @@ def _observe(
     return 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _add_waiting(equations: Float64s, waiting: Float64s, count: int) -> None:
     for place in range(count, _TOGETHER):
         waiting[place] = 0
     _add_products(equations, waiting)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _add_products(equations: Float64s, z: Float64s) -> None:
     """Add z₀z₀ᵀ + … + z₃z₃ᵀ to the lower triangle."""
     for a in range(len(equations)):
@@ -113,7 +114,7 @@ def _add_products(equations: Float64s, z: Float64s) -> None:
             equations[a, c] += (z0 * z[0, c] + z1 * z[1, c]) + (z2 * z[2, c] + z3 * z[3, c])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def products(table: Float32s) -> Float64s:
     """Return the lower triangle of Σ x xᵀ over the rows of a table."""
     rows, factors = table.shape
@@ -129,7 +130,7 @@ def products(table: Float32s) -> Float64s:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def start(equations: Float64s, shared: Float64s, prior: Prior, row: int) -> None:
     """Put xᵀSx + ρ‖x − c‖² into the lower triangle."""
     factors, ridge = len(shared), prior.ridge[row]
@@ -142,7 +143,7 @@ def start(equations: Float64s, shared: Float64s, prior: Prior, row: int) -> None
         equations[factors, factors] += ridge * prior.centre[a] ** 2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def solve(equations: Float64s, x: Float32s) -> float:
     """Solve equations, given as their lower triangle, and return the minimum.
 

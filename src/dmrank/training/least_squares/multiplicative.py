@@ -9,13 +9,12 @@ all rows of P, of Q or of V are updated at once: the other two held, rows do not
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from dmrank.compiled.compiling import compiled, inlined, source_fingerprint
+from dmrank.compiled.compiling import cached, compiled, inlined
 from dmrank.compiled.lanes import QUAD, empty_quad, load_quad, store_quad
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
@@ -190,27 +189,18 @@ def _blocks(tables: Tables, factors: Factors, weights: Weights) -> tuple[Block, 
     )
 
 
-def _cached_run(sources: int) -> Any:
-    """Return the compiled loop over iterations, cached under a fingerprint of its sources."""
-
-    @njit(nogil=True, cache=True, error_model="numpy")
-    def run(blocks: tuple[Block, Block, Block], losses: Float64s, counters: Counters) -> None:
-        """Run every iteration; all threads of a team run this function with the same arguments."""
-        # `sources` makes the fingerprint a part of the closure; it is never negative.
-        phase = min(sources, 0)
-        for iteration in range(losses.shape[0]):
-            for b in range(len(blocks)):
-                task = begin_task(counters, phase)
-                while task < TASKS:
-                    _update_rows(blocks[b], task, losses[iteration, b, task])
-                    task = finish_and_begin_task(counters, phase)
-                wait_for_tasks(counters, phase, TASKS)
-                phase += 1
-
-    return run
-
-
-_run = _cached_run(source_fingerprint())
+@cached
+def _run(blocks: tuple[Block, Block, Block], losses: Float64s, counters: Counters) -> None:
+    """Run every iteration; all threads of a team run this function with the same arguments."""
+    phase = 0
+    for iteration in range(losses.shape[0]):
+        for b in range(len(blocks)):
+            task = begin_task(counters, phase)
+            while task < TASKS:
+                _update_rows(blocks[b], task, losses[iteration, b, task])
+                task = finish_and_begin_task(counters, phase)
+            wait_for_tasks(counters, phase, TASKS)
+            phase += 1
 
 
 @compiled
