@@ -26,11 +26,10 @@ from dmrank.directional.kernels import (
     whiten,
 )
 from dmrank.directional.survival import family_table
+from dmrank.support.arrays import Float32s
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Float32s = NDArray[np.float32]
+    from numpy.typing import ArrayLike
 
 
 class Evaluation(NamedTuple):
@@ -104,27 +103,6 @@ def evaluate(
     G[:, *lower] = by_covariance[:n, : len(lower[0])]
     G[:, *lower[::-1]] = by_covariance[:n, : len(lower[0])]
     return Evaluation(log_likelihood.ravel()[:n], by_mean[:n, :K], G)
-
-
-def confidences(mean: ArrayLike, covariance: ArrayLike, family: Family) -> Float32s:
-    """Return the confidence of many predicted directions (see `reference.confidence`).
-
-    Parameters
-    ----------
-    mean, covariance, family
-        As for `evaluate`.
-
-    Examples
-    --------
-    >>> from dmrank.directional import Gaussian
-    >>> confidences([[3.0, 4.0], [0.0, 0.0]], [np.eye(2)] * 2, Gaussian()).round(4).tolist()
-    [0.39890000224113464, 0.0]
-    """
-    mu = np.asarray(mean, dtype=np.float32)
-    norm = np.linalg.norm(mu, axis=1, keepdims=True)
-    direction = np.divide(mu, norm, out=np.zeros_like(mu), where=norm > 0)
-    pairs = evaluate(direction, mu, covariance, family.without_margin())
-    return np.where(norm[:, 0] > 0, np.exp(pairs.log_likelihood), np.float32(0.0))
 
 
 def _table(values: Float32s, rows: int) -> Float32s:

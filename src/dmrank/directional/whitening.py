@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached
-
-Floats = NDArray[np.float64]
+from dmrank.support.arrays import Bools, Floats
 
 
 @cached
-def whiten(covariances: Floats, kept: NDArray[np.bool_], columns: Floats) -> Floats:
+def whiten(covariances: Floats, kept: Bools, columns: Floats) -> Floats:
     """Return L⁻¹X of each row, with Σ = L Lᵀ over the entries that are kept and 0 in the others.
 
     NumPy would call LAPACK once per row, which costs more than such a small system.

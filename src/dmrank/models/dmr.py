@@ -11,6 +11,7 @@ from pydantic import Field
 from dmrank.answers.fold_in.directional import DirectionalFolding, folded_offsets
 from dmrank.answers.fold_in.pairs import Factors, Sampling
 from dmrank.directional.families import Family, Gaussian, Student
+from dmrank.directional.packing import unpack
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
@@ -26,7 +27,7 @@ from dmrank.training.data import (
 )
 from dmrank.training.loop import RunIterations
 from dmrank.training.pairwise.dmr import run_iterations
-from dmrank.training.pairwise.parameters import initial_parameters, unpack
+from dmrank.training.pairwise.parameters import initial_parameters
 from dmrank.training.pairwise.prior import prior_covariance
 from dmrank.training.pairwise.settings import Covariance, CovariancePrior, StepSettings
 

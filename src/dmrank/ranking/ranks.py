@@ -17,10 +17,11 @@ from dmrank.ranking.scoring import (
     dot,
     score_chunk,
 )
+from dmrank.support.arrays import AnyFloats, Bools, Floats, Int64s
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dmrank.ranking.lists import ItemLists
 
@@ -39,9 +40,9 @@ class RankQuery(NamedTuple):
     """
 
     items: ItemLists
-    gains: NDArray[np.floating]
+    gains: AnyFloats
     excluded: ItemLists
-    candidates: NDArray[np.bool_]
+    candidates: Bools
 
 
 def ranks_of_items(
@@ -54,7 +55,7 @@ def ranks_of_items(
     excluded_items: ArrayLike,
     candidate_mask: ArrayLike,
     threads: int | None = None,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Return the 1-based rank of each user's test items among all candidates of that user.
 
     Items are ranked by dot product. Of equal scores the lower gain comes first, so that a tie
@@ -117,7 +118,7 @@ def ranks_of_items_scores(
     excluded_items: ArrayLike,
     candidate_mask: ArrayLike,
     threads: int | None = None,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Return the same as `ranks_of_items`, from a block of scores.
 
     Parameters
@@ -153,14 +154,14 @@ def ranks_of_items_scores(
     return ranks
 
 
-def _checked_gains(test_gains: ArrayLike, tests: ItemLists) -> NDArray[np.float64]:
+def _checked_gains(test_gains: ArrayLike, tests: ItemLists) -> Floats:
     gains = np.asarray(test_gains, dtype=np.float64)
     if gains.shape != tests.items.shape:
         raise DataError(f"{gains.size} gains of {tests.items.size} test items: give one each")
     return gains
 
 
-def _checked_mask(candidate_mask: ArrayLike, n_items: int) -> NDArray[np.bool_]:
+def _checked_mask(candidate_mask: ArrayLike, n_items: int) -> Bools:
     mask = np.asarray(candidate_mask, dtype=np.bool_)
     if mask.shape != (n_items,):
         raise DataError(

@@ -17,10 +17,11 @@ from dmrank.ranking.scoring import (
     checked_users,
     score_chunk,
 )
+from dmrank.support.arrays import AnyFloats, Int32s
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 # Scores compared with the threshold at once: most blocks hold no candidate and cost nothing more.
 _BLOCK = 64
@@ -37,8 +38,8 @@ class TopN(NamedTuple):
         Their scores, filled up with −∞.
     """
 
-    items: NDArray[np.int32]
-    scores: NDArray[np.floating[Any]]
+    items: Int32s
+    scores: AnyFloats
 
 
 def top_n(

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached, compiled, inlined
 from dmrank.compiled.lanes import QUAD, empty_quad, load_quad, store_quad
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
+    Counters,
     begin_task,
     finish_and_begin_task,
     new_counters,
@@ -25,11 +25,8 @@ from dmrank.compiled.tasks import (
     wait_for_tasks,
 )
 from dmrank.data.rows import group_rows
+from dmrank.support.arrays import Codes, Float32s, Floats, Int32s, Int64s
 from dmrank.training.pairwise.adagrad import TASKS
-
-Float32s = NDArray[np.float32]
-Float64s = NDArray[np.float64]
-Counters = NDArray[np.int64]
 
 # Rows of factors are whole groups of so many numbers: what vector registers hold.
 _GROUP = 8
@@ -52,8 +49,8 @@ class Entries(NamedTuple):
         The entries (float32).
     """
 
-    pointer: NDArray[np.int64]
-    columns: NDArray[np.int32]
+    pointer: Int64s
+    columns: Int32s
     values: Float32s
 
 
@@ -122,21 +119,21 @@ def padded(width: int) -> int:
 
 
 def make_table(
-    rows: NDArray[np.integer],
-    columns: NDArray[np.integer],
+    rows: Codes,
+    columns: Codes,
     values: Float32s,
     shape: tuple[int, int],
 ) -> Table:
     """Sort the entries of a table of the given shape by row and by column."""
 
-    def sort(keys: NDArray[np.integer], others: NDArray[np.integer], count: int) -> Entries:
+    def sort(keys: Codes, others: Codes, count: int) -> Entries:
         order, pointer = group_rows(keys.astype(np.int32), count)
         return Entries(pointer, others[order].astype(np.int32), values[order])
 
     return Table(sort(rows, columns, shape[0]), sort(columns, rows, shape[1]))
 
 
-def observed_table(dense: Float64s) -> Table:
+def observed_table(dense: Floats) -> Table:
     """Return the entries of a table that are not NaN."""
     rows, columns = np.nonzero(~np.isnan(dense))
     values = dense[rows, columns].astype(np.float32)
@@ -145,7 +142,7 @@ def observed_table(dense: Float64s) -> Table:
 
 def run_iterations(
     tables: Tables, factors: Factors, weights: Weights, count: int, threads: int | None = None
-) -> Float64s:
+) -> Floats:
     """Update P, Q and V in turns, in place, and return the objective before each iteration.
 
     The objective is ‖P Qᵀ − A‖² + λx‖U1 Vᵀ − X‖² + λy‖U2 Vᵀ − Y‖² over what was observed, plus
@@ -190,7 +187,7 @@ def _blocks(tables: Tables, factors: Factors, weights: Weights) -> tuple[Block, 
 
 
 @cached
-def _run(blocks: tuple[Block, Block, Block], losses: Float64s, counters: Counters) -> None:
+def _run(blocks: tuple[Block, Block, Block], losses: Floats, counters: Counters) -> None:
     """Run every iteration; all threads of a team run this function with the same arguments."""
     phase = 0
     for iteration in range(losses.shape[0]):
@@ -204,7 +201,7 @@ def _run(blocks: tuple[Block, Block, Block], losses: Float64s, counters: Counter
 
 
 @compiled
-def _update_rows(block: Block, task: int, losses: Float64s) -> None:
+def _update_rows(block: Block, task: int, losses: Floats) -> None:
     """Update the rows of one task out of `TASKS`, and sum up their losses before the update.
 
     These are the losses of both tables and the weighted norm of the rows.

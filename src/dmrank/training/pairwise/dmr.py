@@ -9,6 +9,7 @@ import numpy as np
 from dmrank.compiled.compiling import cached, compiled
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
+    Counters,
     begin_task,
     finish_and_begin_task,
     new_counters,
@@ -17,7 +18,8 @@ from dmrank.compiled.tasks import (
 )
 from dmrank.compiled.transpose import padded
 from dmrank.directional.batches import family_constants
-from dmrank.directional.kernels import packed
+from dmrank.directional.packing import packed
+from dmrank.support.arrays import Floats
 from dmrank.training.pairwise.adagrad import TASKS
 from dmrank.training.pairwise.batches import (
     batches_ahead,
@@ -48,8 +50,6 @@ from dmrank.training.pairwise.settings import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.directional.kernels import FamilyConstants
     from dmrank.training.data import Accumulators, Parameters, TrainingData
     from dmrank.training.pairwise.covariances import RootUpdate
@@ -61,10 +61,6 @@ if TYPE_CHECKING:
         SamplerSettings,
         StepSettings,
     )
-
-    Float32s = NDArray[np.float32]
-    Objectives = NDArray[np.float64]
-    Counters = NDArray[np.int64]
 
 
 class _Workspace(NamedTuple):
@@ -86,7 +82,7 @@ def run_iterations(
     first_iteration: int,
     count: int,
     threads: int | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Run iterations ``first_iteration`` to ``first_iteration + count - 1`` in place.
 
     What an iteration does depends on nothing but the arguments and its number, bit for bit,
@@ -151,7 +147,7 @@ def _factor_step(
     family: FamilyConstants,
     settings: FactorSettings,
     gradients: FactorGradients,
-    objectives: Objectives,
+    objectives: Floats,
     counters: Counters,
     phase: int,
 ) -> None:
@@ -177,7 +173,7 @@ def _covariance_step(
     how: RootUpdate,
     weights: PriorWeights,
     gradients: CovarianceGradients,
-    objectives: Objectives,
+    objectives: Floats,
     counters: Counters,
     phase: int,
 ) -> None:
@@ -214,7 +210,7 @@ def _run(
     by_factors: FactorGradients,
     by_covariances: CovarianceGradients,
     first_iteration: int,
-    objectives: Objectives,
+    objectives: Floats,
     counters: Counters,
 ) -> None:
     """Run every iteration; all threads of a team run this function with the same arguments."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from dmrank.compiled.compiling import cached, compiled
+from dmrank.compiled.elementary import exp, log1p
 from dmrank.compiled.lanes import (
     LANES,
     QUAD,
@@ -24,6 +25,7 @@ from dmrank.compiled.lanes import (
 )
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
+    Counters,
     begin_task,
     finish_and_begin_task,
     new_counters,
@@ -31,7 +33,7 @@ from dmrank.compiled.tasks import (
     wait_for_tasks,
 )
 from dmrank.compiled.transpose import gather, prefetch_row, scatter
-from dmrank.directional.survival import exp, log1p
+from dmrank.support.arrays import Float32s, Floats, Int64s
 from dmrank.training.pairwise.adagrad import TASKS
 from dmrank.training.pairwise.batches import (
     batches_ahead,
@@ -53,14 +55,8 @@ from dmrank.training.pairwise.sampling import Groups, Pairs
 from dmrank.training.pairwise.settings import FactorSettings, SamplerSettings
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import Accumulators, Parameters, TrainingData
 
-    Float32s = NDArray[np.float32]
-    Int64s = NDArray[np.int64]
-    Objectives = NDArray[np.float64]
-    Counters = NDArray[np.int64]
 
 # Keeps the share ℓ / ℓ_k of an aspect finite when its loss vanishes.
 _SMALLEST_LOSS = 1e-6
@@ -100,7 +96,7 @@ def run_logistic_iterations(
     first_iteration: int,
     count: int,
     threads: int | None = None,
-) -> Objectives:
+) -> Floats:
     """Run iterations ``first_iteration`` to ``first_iteration + count - 1`` in place.
 
     The promise is that of `training.steps.run_iterations`.
@@ -267,7 +263,7 @@ def _run(
     items: Groups,
     gradients: FactorGradients,
     first_iteration: int,
-    objectives: Objectives,
+    objectives: Floats,
     counters: Counters,
 ) -> None:
     """Run every iteration; all threads of a team run this function with the same arguments."""

@@ -13,12 +13,14 @@ import numpy as np
 from dmrank.compiled.compiling import cached, compiled
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
+    Counters,
     begin_task,
     finish_and_begin_task,
     new_counters,
     run_on_threads,
     wait_for_tasks,
 )
+from dmrank.support.arrays import Float32s, Floats
 from dmrank.training.pairwise.adagrad import TASKS, RowUpdate, update_rows
 from dmrank.training.pairwise.batches import (
     batches_ahead,
@@ -45,15 +47,10 @@ from dmrank.training.pairwise.tucker import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import TrainingData
     from dmrank.training.pairwise.sampling import Groups, Pairs
     from dmrank.training.pairwise.settings import SamplerSettings
 
-    Float32s = NDArray[np.float32]
-    Objectives = NDArray[np.float64]
-    Counters = NDArray[np.int64]
 
 _RATING, _RANKING = range(2)
 # The sampler of pairs uses the streams of step 0.
@@ -69,7 +66,7 @@ def run_tucker_iterations(
     first_iteration: int,
     count: int,
     threads: int | None = None,
-) -> Objectives:
+) -> Floats:
     """Run iterations ``first_iteration`` to ``first_iteration + count - 1`` in place.
 
     The promise is that of `training.steps.run_iterations`.
@@ -158,7 +155,7 @@ def _update(
     users: Groups,
     items: Groups,
     gradients: TuckerGradients,
-    objectives: Objectives,
+    objectives: Floats,
     step: int,
     counters: Counters,
     phase: int,
@@ -197,7 +194,7 @@ def _run(
     pair_items: Groups,
     gradients: TuckerGradients,
     first_iteration: int,
-    objectives: Objectives,
+    objectives: Floats,
     counters: Counters,
 ) -> None:
     """Run every iteration; all threads of a team run this function with the same arguments."""
