@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dmrank
+from dmrank.directional.packing import unpack
 from dmrank.evaluation import OrderPairs, bootstrap_interval, rated_pairs
 from dmrank.metrics import NDCG
-from dmrank.training.pairwise.parameters import unpack
 from dmrank.training.validation import Validator
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -6,9 +6,9 @@ from typing import Final, final
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.data.ids import Ids, Kind
 
 _EMPTY: Final = -1
@@ -69,7 +69,7 @@ class Indexer:
             _insert_all(keys, self._count, self._slots)
 
 
-@njit(cache=True)
+@cached
 def _assign_codes(
     batch: NDArray[np.uint64],
     slots: NDArray[np.int32],
@@ -100,7 +100,7 @@ def _assign_codes(
     return count
 
 
-@njit(cache=True)
+@cached
 def _insert_all(keys: NDArray[np.uint64], count: int, slots: NDArray[np.int32]) -> None:
     mask = np.uint64(len(slots) - 1)
     for code in range(count):

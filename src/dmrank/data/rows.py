@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.support.errors import ConfigError, DataError
 
@@ -47,7 +47,7 @@ def group_rows(codes: Rows, size: int) -> Groups:
     return Groups(rows, pointer)
 
 
-@njit(cache=True)
+@cached
 def _counting_sort(codes: Rows, rows: Rows, pointer: NDArray[np.int64]) -> None:
     for code in codes:
         pointer[code + 1] += 1
@@ -88,7 +88,7 @@ def canonical_order(
     return Groups(order[kept], np.concatenate([[0], np.cumsum(counts)]))
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _sort_groups(
     rows: Rows,
     pointer: NDArray[np.int64],
@@ -131,7 +131,7 @@ def gather_rows(values: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
     return gathered
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _gather(values: NDArray[np.float32], rows: Rows, gathered: NDArray[np.float32]) -> None:
     for row in range(len(rows)):
         for column in range(values.shape[1]):
@@ -156,7 +156,7 @@ def reorder_blocks(blocks: list[NDArray[np.float32]], order: Rows) -> NDArray[np
     return ordered
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _scatter(block: NDArray[np.float32], place: Rows, ordered: NDArray[np.float32]) -> None:
     """Put each row of a block in its place; −1 drops it."""
     for row in range(len(block)):
@@ -194,7 +194,7 @@ def k_core(user_codes: Rows, item_codes: Rows, users: int, items: int, k: int) -
     return keep
 
 
-@njit(cache=True)
+@cached
 def _peel(user_codes: Rows, item_codes: Rows, users: int, items: int, k: int) -> NDArray[np.bool_]:
     """Take away rows of users or items with less than k rows, until there are none."""
     keep = np.ones(len(user_codes), dtype=np.bool_)

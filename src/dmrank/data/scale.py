@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
 
 ScaleLike = tuple[float, float] | Mapping[str, tuple[float, float]]
@@ -29,7 +29,7 @@ def make_scale(
     return scale
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _widen(scale: NDArray[np.float32], values: NDArray[np.float32]) -> None:
     """Widen the scale of each column to its values; NaN compares as false and changes nothing."""
     for row in range(values.shape[0]):

@@ -13,6 +13,7 @@ from dmrank.answers.fold_in.directional import DirectionalFolding
 from dmrank.answers.fold_in.pairs import Factors, Sampling
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.directional.families import Family, Gaussian, Student
+from dmrank.directional.packing import unpack
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share
@@ -28,7 +29,7 @@ from dmrank.training.data import (
 from dmrank.training.loop import RunIterations
 from dmrank.training.means import item_means
 from dmrank.training.pairwise.dmr import run_iterations
-from dmrank.training.pairwise.parameters import initial_parameters, unpack
+from dmrank.training.pairwise.parameters import initial_parameters
 from dmrank.training.pairwise.prior import prior_covariance
 from dmrank.training.pairwise.settings import Covariance, CovariancePrior, StepSettings
 

@@ -1,15 +1,13 @@
 """EASE: a linear model from what a user rated to everything else (Steck, WWW 2019)."""
 
-# mypy: disable-error-code="untyped-decorator"
-# Numba's decorators are untyped: what they wrap is still checked.
 from __future__ import annotations
 
 from typing import Annotated
 
 import numpy as np
-from numba import njit
 from scipy.linalg import lapack
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.data.rows import group_rows
 from dmrank.fitted.fitting import Fitting
@@ -147,7 +145,7 @@ def _inverse(matrix: Float32s) -> Float32s:
     return columns.T
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _count_together(
     start: int,
     stop: int,
@@ -165,7 +163,7 @@ def _count_together(
                 row[other] += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _weigh(start: int, stop: int, diagonal: Float32s, weights: Float32s) -> None:
     """Replace the upper triangle of P by B, for pairs whose first item is among some."""
     for i in range(start, stop):
@@ -176,7 +174,7 @@ def _weigh(start: int, stop: int, diagonal: Float32s, weights: Float32s) -> None
             weights[j, i] = -p / diagonal[i]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _score_all(
     start: int,
     stop: int,
@@ -195,7 +193,7 @@ def _score_all(
                 own[j] += row[j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _score_pairs(
     start: int,
     stop: int,

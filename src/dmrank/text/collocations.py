@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dmrank.compiled.compiling import cached
 from dmrank.text.english import english
 from dmrank.text.tokens import join_texts, tokenize
 from dmrank.text.vocabulary import Vocabulary
@@ -128,7 +128,7 @@ def _kinds(vocabulary: Vocabulary) -> NDArray[np.uint8]:
     return kinds
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _count_positions(
     words: NDArray[np.int32], kinds: NDArray[np.uint8], counts: NDArray[np.int64]
 ) -> None:
@@ -156,7 +156,7 @@ def _count_positions(
         counts[3, word] += praised
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _pairs(
     words: NDArray[np.int32], row: NDArray[np.int64], kinds: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

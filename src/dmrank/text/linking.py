@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.text.roles import CONJUNCTION, CONTRAST, FUNCTION, NEGATOR, Roles
 from dmrank.text.vocabulary import CLAUSE_BREAK, SENTENCE_BREAK, Codes
 
@@ -87,7 +87,7 @@ def link(codes: Codes, features: NDArray[np.int32], roles: Roles) -> Links:
     return Links(*(array[:count] for array in vars(links).values()))
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _mark(words: NDArray[np.int32], bits: NDArray[np.uint8], features: NDArray[np.int32]) -> None:
     reach = 0
     for token in range(len(words)):
@@ -105,7 +105,7 @@ def _mark(words: NDArray[np.int32], bits: NDArray[np.uint8], features: NDArray[n
             reach = _NEGATION_REACH
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _survey(
     words: NDArray[np.int32],
     aspect: NDArray[np.int16],
@@ -138,7 +138,7 @@ def _survey(
     return count
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _nearest(
     words: NDArray[np.int32],
     position: int,
@@ -172,7 +172,7 @@ def _nearest(
     return near, best, max(least, 0.5)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _link(
     words: NDArray[np.int32],
     pointer: NDArray[np.int64],

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.text.linking import Links, link, mark_features
 from dmrank.text.roles import ENGLISH, FOREIGN, FUNCTION, Roles
 from dmrank.text.tokens import Tokens, join_texts, tokenize
@@ -125,7 +125,7 @@ def _link_english(
     return Links(*(array[keep] for array in vars(links).values()))
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _count(
     words: NDArray[np.int32], pointer: NDArray[np.int64], bits: NDArray[np.uint8]
 ) -> NDArray[np.int64]:
@@ -143,7 +143,7 @@ def _count(
     return counts
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _forget(
     features: NDArray[np.int32], pointer: NDArray[np.int64], rows: NDArray[np.bool_]
 ) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.text.polarity import Polarity
 from dmrank.text.reading import Reading
@@ -134,7 +134,7 @@ def rate(
     return stars if fill else np.where(mentioned, stars, np.nan)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _distinct(
     features: NDArray[np.int32],
     pointer: NDArray[np.int64],

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.text.tokens import CLAUSE_END, SENTENCE_END, Tokens, join_texts, tokenize
 
 #: Codes of tokens that are no known word.
@@ -156,7 +156,7 @@ def _make_trie(phrases: Sequence[Sequence[int]], n_words: int) -> Trie:
     return first, edges, words_of, targets, np.array(phrase, dtype=np.int32)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _insert(
     hashes: NDArray[np.uint64], keys: NDArray[np.uint64], values: NDArray[np.int32]
 ) -> None:
@@ -168,7 +168,7 @@ def _insert(
         keys[slot], values[slot] = hashes[code], code
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _look_up(
     hashes: NDArray[np.uint64],
     keys: NDArray[np.uint64],
@@ -187,7 +187,7 @@ def _look_up(
         codes[token] = values[slot] if keys[slot] == wanted else UNKNOWN
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _merge_phrases(
     single: NDArray[np.int32],
     single_starts: NDArray[np.int64],

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Float32s = NDArray[np.float32]
 
 Missing = Literal["zero", "marginalize"]
 
@@ -35,11 +31,11 @@ class TrainingData(NamedTuple):
         Whether no value is missing.
     """
 
-    user_ptr: NDArray[np.int64]
-    items: NDArray[np.int32]
+    user_ptr: Int64s
+    items: Int32s
     values: Float32s
-    row_users: NDArray[np.int32]
-    item_counts: NDArray[np.int32]
+    row_users: Int32s
+    item_counts: Int32s
     complete: bool
 
 
@@ -55,8 +51,8 @@ def fill_missing(values: Float32s, missing: Missing) -> Float32s:
 
 
 def training_data(
-    user_ptr: NDArray[np.int64],
-    items: NDArray[np.int32],
+    user_ptr: Int64s,
+    items: Int32s,
     values: Float32s,
     n_items: int,
     missing: Missing = "marginalize",

@@ -24,10 +24,10 @@ from dmrank.answers.fold_in.pairs import (
 )
 from dmrank.data.training_scale import to_training_scale
 from dmrank.directional.families import Family
+from dmrank.directional.packing import pack, unpack
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.profiles import Profile, Profiles
 from dmrank.support.arrays import Codes, Float32s, Floats
-from dmrank.training.pairwise.parameters import pack, unpack
 from dmrank.training.pairwise.settings import CovariancePrior
 
 #: As in `training.means.item_means`.
