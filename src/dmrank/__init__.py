@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dmrank.models import ExSAE as ExSAE
     from dmrank.models import Fitting as Fitting
     from dmrank.models import ItemMean as ItemMean
+    from dmrank.models import MixedEffects as MixedEffects
     from dmrank.models import Model as Model
     from dmrank.models import Popularity as Popularity
     from dmrank.models import Vectors as Vectors
@@ -71,6 +72,7 @@ _HOME = {
     "ItemMean": "models",
     "Config": "models",
     "Fitting": "models",
+    "MixedEffects": "models",
     "Model": "models",
     "Vectors": "models",
     "ModelFileError": "support.errors",
