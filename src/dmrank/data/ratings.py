@@ -27,7 +27,7 @@ INTERACTION = "interaction"
 #: A row whose timestamp is not known counts as older than every other.
 NO_TIMESTAMP = np.iinfo(np.int64).min
 #: Key of the parquet metadata that carries the scale.
-SCALE_METADATA = "dmrank.data.scale"
+SCALE_METADATA = "dmrank.scale"
 
 
 class View(NamedTuple):
