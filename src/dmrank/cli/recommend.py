@@ -16,7 +16,7 @@ from dmrank.data.reading.tables import open_table
 from dmrank.fitted.contract import By
 from dmrank.models import Model, load
 from dmrank.support.errors import ConfigError, DataError
-from dmrank.support.files import atomic_path, table_format
+from dmrank.support.files import table_format, write_table
 from dmrank.support.progress import bar, say
 
 #: The most users whose lists are printed; more go to a file.
@@ -135,25 +135,13 @@ def write_lists(
 
     They pass through in blocks, so that memory does not grow with the number of users.
     """
-    ending, gzipped = table_format(out)
-    compression: Literal["gzip", "uncompressed"] = "gzip" if gzipped else "uncompressed"
     schema = model.recommend([], n, **options).schema
     stream = _Stream(model, users, n, options)
-    with atomic_path(out) as temporary:
-        table = pl.io.plugins.register_io_source(stream.batches, schema=dict(schema))
-        try:
-            if ending == ".parquet":
-                table.sink_parquet(temporary)
-            elif ending == ".jsonl":
-                table.sink_ndjson(temporary, compression=compression, check_extension=False)
-            else:
-                separator = "\t" if ending == ".tsv" else ","
-                table.sink_csv(
-                    temporary, separator=separator, compression=compression, check_extension=False
-                )
-        except pl.exceptions.PolarsError as error:
-            # What a block has raised, Polars reports as an error of its own.
-            raise stream.failure or error from None
+    try:
+        write_table(pl.io.plugins.register_io_source(stream.batches, schema=dict(schema)), out)
+    except pl.exceptions.PolarsError as error:
+        # What a block has raised, Polars reports as an error of its own.
+        raise stream.failure or error from None
     return stream.rows
 
 

@@ -170,7 +170,7 @@ def _write(study: Study, exhibit: Exhibit) -> Section:
     """Write an exhibit's files."""
     root = study.folder.path
     files = [f"tables/{exhibit.name}.csv"]
-    write_table(exhibit.data, root / files[0], metadata={})
+    write_table(exhibit.data, root / files[0])
     if exhibit.shown is not None:
         files.append(f"tables/{exhibit.name}.md")
         text = f"**{exhibit.title}.** {exhibit.note}\n\n{to_markdown(exhibit.shown)}\n"
