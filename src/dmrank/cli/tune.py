@@ -57,8 +57,8 @@ def tune(
     ] = OutputFormat.TABLE,
 ) -> None:
     """Search the parameters with which a model ranks validation ratings best."""
-    from dmrank.data.reading.read import join_parts
-    from dmrank.experiments import tuning
+    from dmrank.data.reading.read import with_common_ids
+    from dmrank.experiments.tuning import tune_on
     from dmrank.models import find_model
 
     # What is wrong with the settings is said before anything is read.
@@ -66,10 +66,11 @@ def tune(
     find_model(model)(**fixed)
     if out is not None and out.is_dir():
         raise DataError(f"{out} is a directory: name the toml file to write")
-    seen, judged = columns.read(train), columns.read(validation)
-    found = tuning.tune(
+    seen, judged = with_common_ids(columns.read(train), validation=columns.read(validation))
+    found = tune_on(
         model,
-        join_parts(seen, judged, judged),  # tuning never looks at the third part
+        seen,
+        judged,
         trials=trials,
         strategy=strategy.value,
         parameters=fixed,

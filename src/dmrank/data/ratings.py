@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,13 @@ INTERACTION = "interaction"
 NO_TIMESTAMP = np.iinfo(np.int64).min
 #: Key of the parquet metadata that carries the scale.
 SCALE_METADATA = "dmrank.scale"
+
+
+class Digest(Protocol):
+    """What `hashlib` returns."""
+
+    def update(self, data: bytes, /) -> object:
+        """Take in some bytes."""
 
 
 class View(NamedTuple):
@@ -308,6 +315,23 @@ class Ratings:
             known = ("random", "time", "time-per-user")
             raise ConfigError(f"split by {by!r} is not known; {did_you_mean(str(by), known)}")
         return Split(*(self.select(rows) for rows in parts))
+
+    def update_digest(self, digest: Digest) -> None:
+        """Feed the rows to a digest of `hashlib`: who rated what, and how.
+
+        Studies and checkpoints are found again by such digests, so that the bytes never change.
+
+        Examples
+        --------
+        >>> import hashlib
+        >>> ratings = Ratings.from_arrays(["ann"], ["Ritz"], [[5]], aspects=["overall"])
+        >>> digest = hashlib.sha256()
+        >>> ratings.update_digest(digest)
+        >>> digest.hexdigest()[:16]
+        '01fe3d1a3cda85ec'
+        """
+        for array in (self.user_pointer, self.item_codes, self.values):
+            digest.update(array.tobytes())
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table: user, item, then item_name and timestamp if known, then the aspects."""
