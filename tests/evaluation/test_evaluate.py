@@ -1,4 +1,4 @@
-"""`evaluate`: the protocol of design section 3, and what it refuses."""
+"""`evaluate`: the protocol of docs/experiments.md, and what it refuses."""
 
 import numpy as np
 import pytest
@@ -161,7 +161,7 @@ def test_a_depth_beyond_the_candidates_means_all(split: Split, fitted) -> None:
 
 def test_sampled_candidates_are_the_same_for_all_and_were_never_rated(split: Split) -> None:
     held_out = HeldOut.of(split.train, split.test, split.validation)
-    one, two = (Sampled(15, seed=3).of(held_out) for _ in range(2))
+    one, two = (Sampled(15, seed=3).prepare(held_out) for _ in range(2))
     np.testing.assert_array_equal(one.items, two.items)
     for n, user in enumerate(held_out.users):
         drawn = one.items[one.pointer[n] : one.pointer[n + 1]]
