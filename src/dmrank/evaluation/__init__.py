@@ -1,4 +1,4 @@
-"""Protocols that judge models."""
+"""How well fitted models do on held-out ratings: protocols, pairs, significance, reports."""
 
 from dmrank.evaluation.confidence_levels import (
     CalibrationCurve,
