@@ -16,7 +16,10 @@ from pathlib import Path
 import numpy as np
 
 import dmrank
+from dmrank.answers.compare import order_probabilities
+from dmrank.answers.predict import training_scale_ratings
 from dmrank.evaluation import calibration_curve, rated_pairs
+from dmrank.fitted.calibrating import calibrate_model
 from dmrank.fitted.fitting import training_values
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -34,9 +37,9 @@ TABLE = "{:<36}{:<14}{:>8}{:>8}{:>8}{:>8}{:>10}"
 def measure(split: dmrank.Split, name: str, model: dmrank.DMR, calibrated_on: str) -> None:
     test = split.test.select(np.flatnonzero(~split.cold_rows(split.test)))
     users, items = test.user_codes, test.item_codes
-    error = training_values(test) - model._training_ratings(users, items)
+    error = training_values(test) - training_scale_ratings(model, users, items)
     pairs = rated_pairs(split)
-    probability = model._order_probabilities(pairs.users, pairs.first, pairs.second)
+    probability = order_probabilities(model, pairs.users, pairs.first, pairs.second)
     ordered = np.nan_to_num(pairs.observed) != 0
     of_observed = np.where(pairs.observed > 0, probability, 1 - probability)[ordered]
     said = np.maximum(probability, 1 - probability)[ordered]
@@ -70,7 +73,7 @@ def main() -> None:
             )  # fmt: skip
             model.fit(split.train, validation=split.validation)
             measure(split, name, model, "held-out")
-            model._arrays |= model._calibrate(split.train, None).to_arrays()
+            model.calibration = calibrate_model(model, split.train, None)
             measure(split, name, model, "training")
 
 

@@ -36,7 +36,7 @@ class RandomFactors(dmrank.Model):
 
     Config = Config
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         rng = np.random.default_rng(self.config.seed)
         ratings = fitting.ratings
         sizes = {
@@ -44,14 +44,14 @@ class RandomFactors(dmrank.Model):
             "items": len(ratings.items),
             "aspects": len(ratings.aspects),
         }
-        self._arrays = {
+        self.arrays = {
             name: rng.standard_normal((size, FACTORS), dtype=np.float32)
             for name, size in sizes.items()
         }
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
-        mixed = weights @ self._arrays["aspects"]
-        return Vectors(self._arrays["users"] * mixed, self._arrays["items"])
+    def scoring_vectors(self, weights: NDArray[np.float32]) -> Vectors:
+        mixed = weights @ self.arrays["aspects"]
+        return Vectors(self.arrays["users"] * mixed, self.arrays["items"])
 
 
 def time_ours(model: RandomFactors, split: dmrank.Split, **options: object) -> tuple[float, float]:
@@ -73,7 +73,7 @@ class Peer:
     """Cornac with the same factors, train, validation and test ratings."""
 
     def __init__(self, cornac: ModuleType, model: RandomFactors, split: dmrank.Split) -> None:
-        vectors = model._vectors(model._weights(None))
+        vectors = model.scoring_vectors(model.weights(None))
         n_items = len(split.train.items)
         known = np.bincount(split.train.item_codes, minlength=n_items) > 0
 

@@ -128,7 +128,7 @@ def _fold_items(split: dmrank.Split, items: NDArray[np.bool_], model: dmrank.Mod
 def _ndcg(split: dmrank.Split, users: NDArray[np.bool_], model: dmrank.Model) -> float:
     asked = _rows(split.validation, users[split.validation.user_codes])
     validator = Validator(split.train, asked, NDCG(10), len(split.train.users), 0)
-    return validator(model._scorer(model._weights(None)))
+    return validator(model.scorer(model.weights(None)))
 
 
 def _above_random(split: dmrank.Split, items: NDArray[np.bool_], model: dmrank.Model) -> float:
@@ -141,7 +141,7 @@ def _above_random(split: dmrank.Split, items: NDArray[np.bool_], model: dmrank.M
     unrated = np.array(
         [pair not in rated for pair in zip(users.tolist(), other.tolist(), strict=True)]
     )
-    scorer = model._scorer(model._weights(None))
+    scorer = model.scorer(model.weights(None))
     above = scorer.of_pairs(users, codes) > scorer.of_pairs(users, other)
     return float(above[unrated].mean())
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dmrank
+from dmrank.directional.packing import unpack
 from dmrank.evaluation import OrderPairs, bootstrap_interval, rated_pairs
 from dmrank.metrics import NDCG
-from dmrank.training.pairwise.parameters import unpack
 from dmrank.training.validation import Validator
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -85,7 +85,7 @@ def _changes(model: dmrank.DMR) -> str:
 
 
 def _ndcg(split: dmrank.Split, model: dmrank.Model) -> list[float]:
-    scorer = model._scorer(model._weights(None))
+    scorer = model.scorer(model.weights(None))
     most = len(split.train.users)
     return [
         Validator(split.train, split.test, NDCG(k), most, 0, split.validation)(scorer)
@@ -107,8 +107,8 @@ def study_synthetic() -> None:
         model = dmrank.DMR(iterations=5_000, rated_share=1.0, prior_strength=6)
         model.fit(synthetic.ratings)
         truth, size = synthetic.truth, 4
-        by_user = unpack(model._arrays["user_covariances"], size)
-        by_item = unpack(model._arrays["item_covariances"], size)
+        by_user = unpack(model.arrays["user_covariances"], size)
+        by_item = unpack(model.arrays["item_covariances"], size)
         u, i = synthetic.ratings.user_codes, synthetic.ratings.item_codes
         pairs = (
             (by_user, truth.user_covariances),

@@ -64,7 +64,7 @@ def compare_with_implicit(users: int, items: int, ratings: int, threads: int) ->
     print(f"{data}, {FACTORS} factors, {threads} threads")
     everybody = np.arange(len(data.users), dtype=np.int32)
     names = list(data.users)
-    ranker = model._ranker(model._weights(None))
+    ranker = model.ranker(model.weights(None))
     seen = model.catalogue.seen_by(everybody)
     vectors = model._mixed_vectors(None)
     peers = {count: implicit_lists(vectors, data, count) for count in {1, threads}}
@@ -140,11 +140,11 @@ class GivenFactors(dmrank.Model):
     Config = Config
     factors: Vectors
 
-    def _fit(self, fitting: Fitting) -> None:  # noqa: ARG002
-        self._arrays = {"users": self.factors.users, "items": self.factors.items}
+    def learn(self, fitting: Fitting) -> None:  # noqa: ARG002
+        self.arrays = {"users": self.factors.users, "items": self.factors.items}
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:  # noqa: ARG002
-        return Vectors(self._arrays["users"], self._arrays["items"])
+    def scoring_vectors(self, weights: NDArray[np.float32]) -> Vectors:  # noqa: ARG002
+        return Vectors(self.arrays["users"], self.arrays["items"])
 
 
 def normal_factors(users: int, items: int, rng: np.random.Generator) -> Vectors:

@@ -103,9 +103,9 @@ def ndcg(problem: Problem, model: dmrank.Model) -> float:
     values = []
     for name in ASPECTS:
         by = name if name in model.catalogue.aspects else "overall"
-        question = held_out.query(name)
-        ranks = model._scorer(model._weights(by)).ranks(held_out.users, question, threads=None)
-        gains = np.nan_to_num(question.gains)
+        query = held_out.query(name)
+        ranks = model.scorer(model.weights(by)).ranks(held_out.users, query, threads=None)
+        gains = np.nan_to_num(query.gains)
         values.append(np.nanmean(NDCG(10)(ranks, gains, held_out.items.pointer)))
     return float(np.mean(values))
 
@@ -113,7 +113,7 @@ def ndcg(problem: Problem, model: dmrank.Model) -> float:
 def right_orders(problem: Problem, model: dmrank.Model) -> float:
     """Return the share of given orders of two test items that the model has, over the aspects."""
     pairs = rated_pairs(problem.split)
-    scores = [model._raw_scores(pairs.users, items) for items in (pairs.first, pairs.second)]
+    scores = [model.score_pairs(pairs.users, items) for items in (pairs.first, pairs.second)]
     predicted = (scores[0] - scores[1]).astype(np.float64)
     if predicted.shape[1] == 1:
         predicted = np.repeat(predicted, pairs.observed.shape[1], axis=1)

@@ -58,7 +58,7 @@ def fit_ours(problem: Problem, settings: Settings) -> Fitted:
     started = time.perf_counter()
     model.fit(problem.overall_only)
     seconds = time.perf_counter() - started
-    return Fitted(model._scorer(model._weights(None)), seconds)
+    return Fitted(model.scorer(model.weights(None)), seconds)
 
 
 def fit_theirs(problem: Problem, settings: Settings) -> Fitted:

@@ -68,7 +68,7 @@ def fit_ours(problem: Problem, settings: Settings) -> Fitted:
     started = time.perf_counter()
     model.fit(problem.train, validation=problem.split.validation)
     seconds = time.perf_counter() - started
-    return Fitted(model._scorer(model._weights(None)), seconds)
+    return Fitted(model.scorer(model.weights(None)), seconds)
 
 
 def fit_theirs(problem: Problem, data: Any, settings: Settings) -> Fitted:

@@ -18,6 +18,7 @@ from dmrank import (
     UnknownUserError,
     make_ratings,
 )
+from dmrank.answers.compare import order_confidences, order_probabilities
 from dmrank.directional import Gaussian, confidence
 
 ASPECTS = ["overall", "service", "value"]
@@ -65,9 +66,9 @@ def test_the_other_way_round_is_the_same_comparison(model: DMR) -> None:
 def test_the_probability_is_that_of_the_calibrated_difference(ratings: Ratings) -> None:
     for family, distribution in (("gaussian", stats.norm()), ("student", stats.t(5.0))):
         model = DMR(**QUICK, family=family).fit(ratings)
-        calibration, u, a, b = model._calibration, np.array([3]), np.array([1]), np.array([2])
-        raw = model._raw_scores(u, a) - model._raw_scores(u, b)
-        sigma = model._covariances(u, a)[0] + model._covariances(u, b)[0]
+        calibration, u, a, b = model.calibration, np.array([3]), np.array([1]), np.array([2])
+        raw = model.score_pairs(u, a) - model.score_pairs(u, b)
+        sigma = model.covariances(u, a)[0] + model.covariances(u, b)[0]
         scale = np.sqrt(calibration.order_factor * np.diagonal(sigma))
         expected = distribution.cdf(np.abs(calibration.slope * raw[0]) / scale)
         found = model.compare("u000003", "h000001", "h000002").table["probability"]
@@ -85,7 +86,7 @@ def test_probabilities_of_held_out_orders_come_true() -> None:
     users, first, second = test.user_codes[1:][same], test.item_codes[1:][same], None
     second = test.item_codes[:-1][same]
     observed = (test.values[1:] - test.values[:-1])[same]
-    probability = model._order_probabilities(users, first, second)
+    probability = order_probabilities(model, users, first, second)
     ordered = np.nan_to_num(observed) != 0
     said = np.maximum(probability, 1 - probability)[ordered]
     right = ((probability > 0.5) == (observed > 0))[ordered]
@@ -97,10 +98,10 @@ def test_probabilities_of_held_out_orders_come_true() -> None:
 
 def test_confidence_is_a_share_of_random_pairs(model: DMR, ratings: Ratings) -> None:
     u, a, b = np.array([3]), np.array([1]), np.array([2])
-    mean = model._raw_scores(u, a) - model._raw_scores(u, b)
-    sigma = model._covariances(u, a) + model._covariances(u, b)
+    mean = model.score_pairs(u, a) - model.score_pairs(u, b)
+    sigma = model.covariances(u, a) + model.covariances(u, b)
     expected = confidence(mean, sigma, Gaussian())
-    np.testing.assert_allclose(model._order_confidences(u, a, b), expected)
+    np.testing.assert_allclose(order_confidences(model, u, a, b), expected)
     items = list(ratings.items)
     shares = [model.compare("u000003", items[0], item).confidence for item in items[1:]]
     assert min(shares) >= 0

@@ -59,8 +59,8 @@ def test_nothing_given_is_the_prediction(model: DMR) -> None:
     found = model.complete(asked())
     predicted = model.predict("u000003", "h000001")[0]
     np.testing.assert_allclose(found.select(ASPECTS).row(0), predicted, rtol=1e-5)
-    factor = model._calibration.covariance_factor[0]
-    sigma = factor * model._covariances(np.array([3]), np.array([1]))[0]
+    factor = model.calibration.covariance_factor[0]
+    sigma = factor * model.covariances(np.array([3]), np.array([1]))[0]
     deviations = found.select(f"{name}_sd" for name in ASPECTS).row(0)
     np.testing.assert_allclose(deviations, np.sqrt(np.diagonal(sigma)), rtol=1e-5)
 

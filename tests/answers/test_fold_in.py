@@ -357,7 +357,7 @@ def test_training_goes_on_where_a_model_was(kind: type[Model], ratings: Ratings)
     assert warm.history.objective[0] > cold.history.objective[0]
     assert len(warm.catalogue.users) == len(ratings.users)
     again = cold.clone().fit(ratings, start=model)
-    np.testing.assert_array_equal(warm._arrays["users"], again._arrays["users"])
+    np.testing.assert_array_equal(warm.arrays["users"], again.arrays["users"])
 
 
 def test_a_model_can_start_from_itself(ratings: Ratings) -> None:

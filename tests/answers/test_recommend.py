@@ -312,8 +312,8 @@ def test_dominance_agrees_with_simulation(dmr: DMR, ratings: Ratings) -> None:
 
     def draws(items: np.ndarray) -> np.ndarray:
         users = np.full(len(items), user)
-        mean = dmr._raw_scores(users, items)
-        root = np.linalg.cholesky(dmr._covariances(users, items))
+        mean = dmr.score_pairs(users, items)
+        root = np.linalg.cholesky(dmr.covariances(users, items))
         noise = rng.normal(size=(*mean.shape, 1))
         return mean + (root @ noise)[:, :, 0]
 

@@ -96,8 +96,9 @@ def test_a_shift_of_all_items_that_no_order_shows_changes_nothing(ratings: Ratin
     model = DMR(**QUICK).fit(ratings)
     before = model.similar_items(ratings.items[3], n=20)
     users_before = model.similar_users(ratings.users[3], n=20)
-    shifted = model._arrays["items"] + np.float32([3, -2, 1, 5])
-    model._arrays = {**model._arrays, "items": shifted}
+    shifted = model.arrays["items"] + np.float32([3, -2, 1, 5])
+    arrays = {**model.arrays, "items": shifted}
+    model = model.with_state(model.catalogue, arrays, model.calibration)
     after = model.similar_items(ratings.items[3], n=20)
     assert after["item"].to_list() == before["item"].to_list()
     np.testing.assert_allclose(after["similarity"], before["similarity"], atol=1e-4)
@@ -107,7 +108,7 @@ def test_a_shift_of_all_items_that_no_order_shows_changes_nothing(ratings: Ratin
 
 def test_cosines_are_those_of_the_scores_over_all_users(ratings: Ratings) -> None:
     model = MBPR(**QUICK).fit(ratings)
-    scores = model._score_block(np.arange(len(ratings.users)), model._weights("value"))
+    scores = model.score_block(np.arange(len(ratings.users)), model.weights("value"))
     profiles = scores - scores.mean(axis=1, keepdims=True)
     norms = np.linalg.norm(profiles, axis=0)
     cosine = profiles.T @ profiles[:, 7] / norms / norms[7]
@@ -186,7 +187,7 @@ def test_vectors_come_as_tables_that_arrow_takes(ratings: Ratings) -> None:
 
 
 def test_a_model_without_vectors_says_so(model: Model) -> None:
-    if model._vectors(model._weights(None)) is None:
+    if model.scoring_vectors(model.weights(None)) is None:
         with pytest.raises(UnsupportedError, match="EASE are no dot products"):
             model.vectors()
     else:

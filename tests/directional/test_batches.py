@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmrank.directional import Gaussian, Student, confidence, gradients, log_likelihood
-from dmrank.directional.batches import confidences, evaluate
+from dmrank.directional import Gaussian, Student, gradients, log_likelihood
+from dmrank.directional.batches import evaluate
 from dmrank.directional.families import Family
 
 BATCH = 40
@@ -112,12 +112,3 @@ def test_a_batch_need_not_fill_whole_blocks() -> None:
         part = evaluate(difference[:size], mean[:size], covariance[:size], Gaussian(0.2))
         np.testing.assert_array_equal(part.log_likelihood, whole.log_likelihood[:size])
         np.testing.assert_array_equal(part.covariance_gradient, whole.covariance_gradient[:size])
-
-
-@settings(max_examples=30)
-@given(aspects=st.integers(1, 14), seed=st.integers(0, 10_000), family=families())
-def test_confidences_are_those_of_the_reference(aspects: int, seed: int, family: Family) -> None:
-    _, mean, covariance = random_batch(aspects, seed, missing=0.0, smallest=0.1)
-    mean[0] = 0
-    exact = confidence(mean, covariance, family)
-    np.testing.assert_allclose(confidences(mean, covariance, family), exact, rtol=1e-4, atol=1e-30)

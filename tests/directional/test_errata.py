@@ -1,4 +1,4 @@
-"""Errata of the paper (design section 2): each printed formula is wrong, and ours is right.
+"""Errata of the paper: each printed formula is wrong, and ours is right.
 
 The truth is automatic differentiation, in float64, of the log-likelihood as the paper's Eq. 5
 states it, which is right.

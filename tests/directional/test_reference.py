@@ -149,7 +149,7 @@ def test_the_length_of_the_difference_matters_only_by_a_constant(
 def test_the_scale_of_the_model_is_not_identified_without_margin(
     pair: Pair, family: Gaussian | Student, c: float
 ) -> None:
-    """(μ, Σ) → (cμ, c²Σ) changes the log-likelihood by −(K−1) ln c only (design section 2)."""
+    """(μ, Σ) → (cμ, c²Σ) changes the log-likelihood by −(K−1) ln c only."""
     bare = family.without_margin()
     scaled = log_likelihood(pair.difference, c * pair.mean, c**2 * pair.covariance, bare)
     expected = log_likelihood(*pair, bare) - (len(pair.mean) - 1) * np.log(c)

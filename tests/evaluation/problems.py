@@ -16,19 +16,19 @@ class Given(Model):
     Config = Config
     scores_are_ratings = True
 
-    def _fit(self, fitting) -> None:
+    def learn(self, fitting) -> None:
         ratings = fitting.ratings
-        self._arrays = {
+        self.arrays = {
             "scores": np.zeros((len(ratings.users), len(ratings.items), len(ratings.aspects)))
         }
 
-    def _score_block(self, users, weights):
-        return (self._arrays["scores"][users] @ weights).astype(np.float32)
+    def score_block(self, users, weights):
+        return (self.arrays["scores"][users] @ weights).astype(np.float32)
 
 
 def given_scores(split: Split, scores: np.ndarray) -> Given:
     model = Given().fit(split.train)
-    model._arrays["scores"] = scores
+    model.arrays["scores"] = scores
     return model
 
 

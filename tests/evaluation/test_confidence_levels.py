@@ -49,7 +49,7 @@ def covariance_of_pair(model: DMR, pairs: OrderPairs, n: int) -> np.ndarray:
     user, first, second = (
         np.array([codes[n]]) for codes in (pairs.users, pairs.first, pairs.second)
     )
-    return (model._covariances(user, first) + model._covariances(user, second))[0]
+    return (model.covariances(user, first) + model.covariances(user, second))[0]
 
 
 # Confidence.
@@ -77,7 +77,7 @@ def test_confidence_is_the_integral_of_the_density_along_the_predicted_direction
 
 def test_no_predicted_direction_has_no_confidence(split: Split, pairs: OrderPairs) -> None:
     model = DMR(iterations=1, covariance="identity", threads=1).fit(split.train)
-    model._arrays["items"] = np.zeros_like(model._arrays["items"])
+    model.arrays["items"] = np.zeros_like(model.arrays["items"])
     assert (pair_confidence(model, pairs) == 0).all()
 
 
@@ -163,8 +163,8 @@ def test_the_probability_of_an_order_is_that_of_the_calibrated_model(
             (model.catalogue.items, pairs.second),
         )
     ]
-    slope = model._arrays["calibration.slope"]
-    factor = model._arrays["calibration.order_factor"]
+    slope = model.calibration.slope
+    factor = model.calibration.order_factor
     raw = [model.predict(ids[0], item, raw=True)[0] for item in ids[1:]]
     mean = slope * (raw[0] - raw[1])
     spread = np.sqrt(factor * np.diagonal(covariance_of_pair(model, pairs, n)))

@@ -53,7 +53,7 @@ def test_a_depth_beyond_the_candidates_means_all(split: Split, fitted) -> None:
 
 
 def test_a_constant_score_covers_least(split: Split, fitted) -> None:
-    zeros = np.zeros_like(fitted["random"]._arrays["scores"])
+    zeros = np.zeros_like(fitted["random"].arrays["scores"])
     models = {**fitted, "constant": given_scores(split, zeros)}
     table = dmrank.evaluate(models, split, metrics=["coverage@3"]).table()
     assert min(table["coverage@3"]) == table["coverage@3"][3]

@@ -16,7 +16,7 @@ class Explaining(Given):
 
     relevance = (9.0, 1.0, 2.0)
 
-    def _aspect_relevance(self, users, items, aspect):
+    def aspect_relevance(self, users, items, aspect):
         return np.tile(self.relevance, (len(users), 1))
 
 

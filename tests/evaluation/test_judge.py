@@ -25,10 +25,10 @@ class Constant(Model):
 
     Config = Config
 
-    def _fit(self, fitting) -> None:
-        self._arrays = {}
+    def learn(self, fitting) -> None:
+        self.arrays = {}
 
-    def _vectors(self, weights) -> Vectors:
+    def scoring_vectors(self, weights) -> Vectors:
         users = np.ones((len(self.catalogue.users), 1), dtype=np.float32)
         return Vectors(users, np.ones((len(self.catalogue.items), 1), dtype=np.float32))
 
@@ -36,11 +36,11 @@ class Constant(Model):
 class BlockPopularity(Popularity):
     """The same scores, block by block."""
 
-    def _vectors(self, weights) -> None:
+    def scoring_vectors(self, weights) -> None:
         return None
 
-    def _score_block(self, users, weights):
-        return np.tile(weights.sum() * self._arrays["counts"], (len(users), 1))
+    def score_block(self, users, weights):
+        return np.tile(weights.sum() * self.arrays["counts"], (len(users), 1))
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,8 @@ class Knob(Popularity):
     config: KnobConfig
     fits = 0
 
-    def _fit(self, fitting) -> None:
-        super()._fit(fitting)
+    def learn(self, fitting) -> None:
+        super().learn(fitting)
         type(self).fits += 1
         for look in range(1, 11):
             value = (1 - abs(self.config.knob - 0.7)) * (0.5 + look / 20)
@@ -107,11 +107,11 @@ def test_the_first_trials_are_the_defaults_and_the_starts_of_the_model(
 
 def test_an_interrupted_fit_ends_the_search(split: Split, monkeypatch) -> None:
     def interrupted(self, fitting) -> None:
-        Popularity._fit(self, fitting)
+        Popularity.learn(self, fitting)
         self.history.stopped = "interrupted"
         self.history.add(1, 0.0, 0.5)
 
-    monkeypatch.setattr(Knob, "_fit", interrupted)
+    monkeypatch.setattr(Knob, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tune(Knob, split, trials=3, space=SPACE)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dmrank import DMR, make_ratings
-from dmrank.fitted.calibration import Rows, calibrate, covariance_factor, order_factor
+from dmrank.fitted.calibration import ScoredRatings, calibrate, covariance_factor, order_factor
 
 
 def _problem(seed: int = 0, missing: float = 0.0):
@@ -21,7 +21,7 @@ def _problem(seed: int = 0, missing: float = 0.0):
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_the_slope_is_that_within_users(missing: float) -> None:
     users, scores, ratings = _problem(missing=missing)
-    slope = calibrate(Rows(users, scores, ratings), 200).slope
+    slope = calibrate(ScoredRatings(users, scores, ratings), 200).slope
     np.testing.assert_allclose(slope, [2.0, 0.5], rtol=0.05)
 
 
@@ -31,7 +31,7 @@ def test_a_users_offset_takes_up_the_level_of_the_scores() -> None:
     scores = rng.normal(0, 0.7, (len(users), 2)).astype(np.float32)
     leniency = rng.normal(0, 0.5, 200)
     ratings = (scores + 3 + leniency[users][:, None]).astype(np.float32)
-    calibration = calibrate(Rows(users, scores, ratings), 200)
+    calibration = calibrate(ScoredRatings(users, scores, ratings), 200)
     np.testing.assert_allclose(calibration.intercept, 3 + leniency.mean(), atol=0.05)
     assert np.corrcoef(calibration.offset, leniency)[0, 1] > 0.99
     assert np.abs(calibration(users, scores) - ratings).mean() < 0.1
@@ -39,7 +39,7 @@ def test_a_users_offset_takes_up_the_level_of_the_scores() -> None:
 
 def test_users_without_ratings_have_no_offset() -> None:
     users, scores, ratings = _problem()
-    assert calibrate(Rows(users, scores, ratings), 250).offset[200:].tolist() == [0] * 50
+    assert calibrate(ScoredRatings(users, scores, ratings), 250).offset[200:].tolist() == [0] * 50
 
 
 def test_the_factor_is_what_the_covariance_was_too_small_by() -> None:
@@ -61,20 +61,20 @@ def test_a_fitted_model_knows_how_far_off_it_is(covariance: str) -> None:
     residual = ratings.values - model.predict(
         list(ratings.users.names(users)), list(ratings.items.names(items))
     )
-    sigma = model._arrays["calibration.covariance_factor"] * model._covariances(users, items)
+    sigma = model.calibration.covariance_factor * model.covariances(users, items)
     distance = (residual * np.linalg.solve(sigma, residual[:, :, None])[:, :, 0]).sum(axis=1)
     assert distance.mean() / 8 == pytest.approx(1, abs=0.1)
 
 
-def _held_out_problem(seed: int = 0) -> tuple[Rows, Rows]:
+def _held_out_problem(seed: int = 0) -> tuple[ScoredRatings, ScoredRatings]:
     """Scores that follow training ratings closely, and others by half."""
     rng = np.random.default_rng(seed)
     users = np.repeat(np.arange(200), 30)
     truth = rng.normal(0, 0.7, (len(users), 2))
     noise = rng.normal(0, 0.7, truth.shape)
     ratings = (3 + truth).astype(np.float32)
-    trained = Rows(users, truth.astype(np.float32), ratings)
-    return trained, Rows(users, (truth + noise).astype(np.float32), ratings)
+    trained = ScoredRatings(users, truth.astype(np.float32), ratings)
+    return trained, ScoredRatings(users, (truth + noise).astype(np.float32), ratings)
 
 
 def test_slopes_are_learned_on_rows_that_were_not_trained_on() -> None:
@@ -99,7 +99,7 @@ def test_held_out_rows_change_all_slopes_by_one_number() -> None:
 
 def test_a_few_held_out_rows_are_ignored() -> None:
     trained, held_out = _held_out_problem()
-    few = Rows(*(array[:100] for array in held_out))
+    few = ScoredRatings(*(array[:100] for array in held_out))
     np.testing.assert_array_equal(calibrate(trained, 200, few).slope, calibrate(trained, 200).slope)
 
 

@@ -296,8 +296,8 @@ def test_a_training_that_was_killed_goes_on_to_the_same_bits(
         make(seed=7, threads=1).fit(board, checkpoint=tmp_path, callback=kill_at_the_second_look)
     resumed = make(seed=7, threads=1).fit(board, checkpoint=tmp_path)
     assert resumed.history.iterations == whole.history.iterations
-    for array, value in whole._arrays.items():
-        np.testing.assert_array_equal(resumed._arrays[array], value)
+    for array, value in whole.arrays.items():
+        np.testing.assert_array_equal(resumed.arrays[array], value)
     with pytest.raises(ConfigError, match="checkpoint of another run"):
         make(seed=8).fit(board, checkpoint=tmp_path)
 

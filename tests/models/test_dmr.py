@@ -37,13 +37,13 @@ QUICK = {"iterations": 400, "evaluate_every": 100, "batch_size": 512, "factors":
 )
 def test_every_option_learns_finite_parameters(hotels: Ratings, options) -> None:
     model = DMR(**{**QUICK, **options}).fit(hotels)
-    assert all(np.isfinite(array).all() for array in model._arrays.values())
+    assert all(np.isfinite(array).all() for array in model.arrays.values())
     objective = model.history.objective
     assert objective[-1] > objective[0]
 
 
 def test_nonnegative_factors_are_not_negative(hotels: Ratings) -> None:
-    arrays = DMR(**QUICK, nonnegative=True).fit(hotels)._arrays
+    arrays = DMR(**QUICK, nonnegative=True).fit(hotels).arrays
     assert all(arrays[name].min() >= 0 for name in ("users", "items", "aspects"))
 
 
@@ -145,8 +145,8 @@ def test_a_killed_fit_goes_on_and_ends_with_the_same_bits(tmp_path: Path, capsys
     resumed = DMR(**settings).fit(ratings, checkpoint=tmp_path / "state")
     assert "resumed at iteration" in capsys.readouterr().err
     whole = DMR(**settings).fit(ratings)
-    for name, array in whole._arrays.items():
-        np.testing.assert_array_equal(resumed._arrays[name], array)
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(resumed.arrays[name], array)
 
 
 def test_a_checkpoint_of_other_data_or_settings_is_refused(hotels: Ratings, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_each_column_is_a_ridge_regression_on_the_other_items(
 ) -> None:
     """The constraint diag(B) = 0 says: without the item itself."""
     X = rated_matrix(hotels)
-    B = EASE(regularization=regularization).fit(hotels)._arrays["weights"]
+    B = EASE(regularization=regularization).fit(hotels).arrays["weights"]
     assert B.dtype == np.float32
     for item in range(0, X.shape[1], 20):
         others = np.delete(np.arange(X.shape[1]), item)
@@ -31,15 +31,15 @@ def test_each_column_is_a_ridge_regression_on_the_other_items(
 
 def test_scores_are_what_was_rated_times_the_weights(hotels: Ratings) -> None:
     model = EASE(regularization=10).fit(hotels)
-    expected = rated_matrix(hotels) @ model._arrays["weights"]
+    expected = rated_matrix(hotels) @ model.arrays["weights"]
     users = np.arange(len(hotels.users))
     weights = np.zeros(len(hotels.aspects), dtype=np.float32)
     weights[:2] = 1, 2
-    np.testing.assert_allclose(model._score_block(users, weights), 3 * expected, atol=1e-5)
+    np.testing.assert_allclose(model.score_block(users, weights), 3 * expected, atol=1e-5)
     rng = np.random.default_rng(0)
     some_users = rng.choice(users, 10_000)
     some_items = rng.integers(len(hotels.items), size=10_000)
-    pairs = model._raw_scores(some_users, some_items)
+    pairs = model.score_pairs(some_users, some_items)
     np.testing.assert_allclose(pairs[:, 0], expected[some_users, some_items], atol=1e-6)
     np.testing.assert_array_equal(pairs, pairs[:, :1].repeat(len(hotels.aspects), axis=1))
 
@@ -48,7 +48,7 @@ def test_a_list_has_the_scores_of_its_pairs(hotels: Ratings) -> None:
     model = EASE().fit(hotels)
     table = model.recommend(list(hotels.users)[:5], n=10)
     pairs = model.predict(table["user"].to_list(), table["item"].to_list(), raw=True)
-    slope = model._arrays["calibration.slope"][hotels.aspects.index("overall")]
+    slope = model.calibration.slope[hotels.aspects.index("overall")]
     np.testing.assert_allclose(table["score"], pairs[:, 0] * slope, rtol=1e-6)
 
 
@@ -66,7 +66,7 @@ def test_ratings_play_no_part(hotels: Ratings) -> None:
     others = Ratings.from_arrays(
         table["user"], table["item"], values, aspects=hotels.aspects, scale=(1, 5)
     )
-    one, two = (EASE().fit(ratings)._arrays["weights"] for ratings in (hotels, others))
+    one, two = (EASE().fit(ratings).arrays["weights"] for ratings in (hotels, others))
     np.testing.assert_array_equal(one, two)
 
 

@@ -244,7 +244,7 @@ def test_scores_are_attention_times_quality_and_the_predicted_rating(cared: int)
     share = 0.6
     model = EFM(most_cared=cared, explicit_share=share, regularization=0.1, seed=3, **SMALL)
     model.fit(ratings_of(whole_numbers(4), ASPECTS))
-    P, Q, V = (model._arrays[name].astype(np.float64) for name in ("users", "items", "aspects"))
+    P, Q, V = (model.arrays[name].astype(np.float64) for name in ("users", "items", "aspects"))
     u, i = 2, 5
     attention = [float(P[u, :EXPLICIT] @ V[k]) for k in range(3)]
     quality = [float(Q[i, :EXPLICIT] @ V[k]) for k in range(3)]
@@ -261,14 +261,14 @@ def test_scores_for_a_mix_are_mixed_scores() -> None:
     model = EFM(**SMALL).fit(ratings_of(whole_numbers(4), ASPECTS))
     weights = np.float32([0.5, 2, 0, 1])
     users, items = np.array([1, 4]), np.array([0, 3])
-    expected = model._raw_scores(users, items) @ weights
-    found = model._vectors(weights).of_pairs(users, items)
+    expected = model.score_pairs(users, items) @ weights
+    found = model.scoring_vectors(weights).of_pairs(users, items)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_a_single_aspect_is_rated_by_the_factors_alone() -> None:
     model = EFM(explicit_share=0.9, **SMALL).fit(ratings_of(whole_numbers(1), ["overall"]))
-    P, Q = model._arrays["users"], model._arrays["items"]
+    P, Q = model.arrays["users"], model.arrays["items"]
     np.testing.assert_allclose(model.predict("u2", "i5", raw=True)[0, 0], P[2] @ Q[5], rtol=1e-5)
 
 

@@ -20,7 +20,7 @@ def ratings() -> Ratings:
 
 def objective(model: IALS, ratings: Ratings) -> float:
     """Return the objective as its docstring has it, over the dense matrix."""
-    U, V = (model._arrays[name].astype(np.float64) for name in ("users", "items"))
+    U, V = (model.arrays[name].astype(np.float64) for name in ("users", "items"))
     rated = np.zeros((len(U), len(V)), dtype=bool)
     rated[ratings.user_codes, ratings.item_codes] = True
     scores, config = U @ V.T, model.config
@@ -46,15 +46,15 @@ def test_sweeps_end_where_the_gradient_is_zero(ratings: Ratings) -> None:
     """Finite differences of the dense objective around what was learned."""
     model = IALS(**PARAMETERS, iterations=400).fit(ratings)
     rng = np.random.default_rng(0)
-    learned = {name: model._arrays[name].astype(np.float64) for name in ("users", "items")}
+    learned = {name: model.arrays[name].astype(np.float64) for name in ("users", "items")}
     scale = objective(model, ratings)
     for name, table in learned.items():
         direction = rng.normal(size=table.shape)
         values = []
         for step in (-1e-3, 1e-3):
-            model._arrays[name] = table + step * direction
+            model.arrays[name] = table + step * direction
             values.append(objective(model, ratings))
-        model._arrays[name] = table
+        model.arrays[name] = table
         # A change of second order at most, the same on both sides.
         assert values[0] == pytest.approx(values[1], rel=1e-5)
         assert min(values) > scale
@@ -69,14 +69,14 @@ def test_ratings_play_no_part(ratings: Ratings) -> None:
     )
     one, two = (IALS(factors=4, iterations=3).fit(which) for which in (ratings, others))
     for name in ("users", "items"):
-        np.testing.assert_array_equal(one._arrays[name], two._arrays[name])
+        np.testing.assert_array_equal(one.arrays[name], two.arrays[name])
 
 
 def test_all_aspects_have_one_score(ratings: Ratings) -> None:
     model = IALS(factors=4, iterations=3).fit(ratings)
     scores = model.predict(ratings.users[3], list(ratings.items), raw=True)
     np.testing.assert_array_equal(scores, scores[:, :1].repeat(scores.shape[1], axis=1))
-    expected = model._arrays["users"][3].astype(np.float64) @ model._arrays["items"].T
+    expected = model.arrays["users"][3].astype(np.float64) @ model.arrays["items"].T
     np.testing.assert_allclose(scores[:, 0], expected, rtol=1e-5, atol=1e-6)
 
 
@@ -96,7 +96,7 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(ratings: Ratings, tmp_p
     assert len(looks) < 6
     assert parts.history.iterations == whole.history.iterations
     for name in ("users", "items"):
-        np.testing.assert_array_equal(parts._arrays[name], whole._arrays[name])
+        np.testing.assert_array_equal(parts.arrays[name], whole.arrays[name])
 
 
 @pytest.mark.parametrize("name", ["regularization", "unobserved_weight"])

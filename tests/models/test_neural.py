@@ -12,9 +12,9 @@ import torch
 import dmrank
 from dmrank import SPSMTL, ConfigError, ExSAE, Ratings, make_ratings
 from dmrank.models import exsae, spsmtl
-from dmrank.models.kinds import neural
 from dmrank.models.base import Fitting
 from dmrank.models.exsae import ExSAEConfig
+from dmrank.models.kinds import neural
 from dmrank.models.spsmtl import SPSMTLConfig
 from dmrank.training import checkpoints
 from dmrank.training.pairwise.drawing import sample_pairs
@@ -93,9 +93,9 @@ def test_a_resumed_fit_ends_with_the_bits_of_an_uninterrupted_one(
     resumed = kind(**QUICK).fit(ratings, checkpoint=tmp_path)
     assert "resumed at iteration 20" in capsys.readouterr().err
     whole = kind(**QUICK).fit(ratings)
-    assert whole._arrays.keys() == resumed._arrays.keys()
-    for name, array in whole._arrays.items():
-        np.testing.assert_array_equal(resumed._arrays[name], array)
+    assert whole.arrays.keys() == resumed.arrays.keys()
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(resumed.arrays[name], array)
 
 
 def test_adam_keeps_its_state_in_the_arrays() -> None:
@@ -237,7 +237,7 @@ def test_towers_start_the_same() -> None:
 def test_sharing_pulls_the_towers_together(ratings: Ratings) -> None:
     def distance(sharing: float) -> float:
         model = SPSMTL(**QUICK, sharing=sharing, learning_rate=0.01).fit(ratings)
-        tensors = {name: torch.from_numpy(array) for name, array in model._arrays.items()}
+        tensors = {name: torch.from_numpy(array) for name, array in model.arrays.items()}
         return float(spsmtl.distance_between_towers(tensors))
 
     assert distance(1.0) < 0.1 * distance(0.0)
@@ -251,11 +251,11 @@ def test_scores_of_blocks_are_scores_of_pairs(
     monkeypatch.setattr(spsmtl, "_SCORES_AT_ONCE", 50)
     model = dmrank.load(SPSMTL(**QUICK).fit(ratings).save(tmp_path / "m.dmrank"))
     users, items = np.meshgrid(np.arange(60), np.arange(30), indexing="ij")
-    by_pair = model._raw_scores(users.ravel(), items.ravel()).reshape(60, 30, 3)
+    by_pair = model.score_pairs(users.ravel(), items.ravel()).reshape(60, 30, 3)
     weights = np.array([0.5, 0, 2], dtype=np.float32)
-    block = model._score_block(np.arange(60), weights)
+    block = model.score_block(np.arange(60), weights)
     np.testing.assert_allclose(block, by_pair @ weights, rtol=1e-4, atol=1e-5)
-    plain = one_tower(model._arrays, 2, 11, 22)
+    plain = one_tower(model.arrays, 2, 11, 22)
     assert by_pair[11, 22, 2] == pytest.approx(plain, rel=1e-4, abs=1e-5)
 
 
@@ -332,7 +332,7 @@ def test_users_are_encoded_alike_alone_and_among_others(network_and_ratings, mon
 
 def test_predictions_are_centre_plus_network(ratings: Ratings) -> None:
     model = ExSAE(**QUICK, learning_rate=0.01).fit(ratings)
-    arrays = model._arrays
+    arrays = model.arrays
     node = arrays["hidden"][4] @ arrays["outputs"][7]
     expected = arrays["levels"][4] + arrays["means"][7] + arrays["split"][7] * node
     users, items = [ratings.users[4]], [ratings.items[7]]

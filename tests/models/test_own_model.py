@@ -45,8 +45,8 @@ def test_a_model_with_neither_hook_says_so(ratings: Ratings) -> None:
     class Nothing(Model):
         Config = dmrank.Popularity.Config
 
-        def _fit(self, fitting) -> None:
+        def learn(self, fitting) -> None:
             pass
 
-    with pytest.raises(NotImplementedError, match="neither _vectors nor _score_block"):
+    with pytest.raises(NotImplementedError, match="neither scoring_vectors nor score_block"):
         Nothing().fit(ratings)

@@ -18,13 +18,13 @@ def ratings() -> Ratings:
 def tensor(model: PTF) -> np.ndarray:
     """Return r̂ of all users, items and aspects, from the equation of the docstring."""
     U, V, W, m = (
-        model._arrays[name].astype(np.float64) for name in ("users", "items", "aspects", "means")
+        model.arrays[name].astype(np.float64) for name in ("users", "items", "aspects", "means")
     )
     return m + np.einsum("uf,if,kf->uik", U, V, W)
 
 
 def objective(model: PTF, ratings: Ratings) -> float:
-    U, V, W = (model._arrays[name].astype(np.float64) for name in ("users", "items", "aspects"))
+    U, V, W = (model.arrays[name].astype(np.float64) for name in ("users", "items", "aspects"))
     config, values = model.config, ratings.values
     centre = np.eye(config.factors)
     known = ~np.isnan(values)

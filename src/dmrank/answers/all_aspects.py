@@ -24,12 +24,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.directional.orthant import log_all_positive
-from dmrank.fitted.contract import Hooks
-from dmrank.fitted.scorers import Codes
+from dmrank.fitted.contract import FittedModel
 from dmrank.ranking import TopN, best_of_lists
+from dmrank.support.arrays import Codes, Floats, Int32s
 
 #: So many items of a user, the best by the mean over aspects, are ranked by the probability.
 SHORTLIST = 200
@@ -37,8 +36,6 @@ SHORTLIST = 200
 _COMPETITORS = 128
 #: Users whose covariances are in memory at once.
 _USERS_AT_ONCE = 32
-
-Floats = NDArray[np.float64]
 
 
 class Competitor(NamedTuple):
@@ -48,12 +45,12 @@ class Competitor(NamedTuple):
     covariance: Floats
 
 
-def rank_by_all(model: Hooks, users: Codes, shortlists: NDArray[np.int32], n: int) -> TopN:
+def rank_by_all(model: FittedModel, users: Codes, shortlists: Int32s, n: int) -> TopN:
     """Rank short-listed items by the probability to be better than any item on every aspect.
 
     Parameters
     ----------
-    model : Hooks
+    model : FittedModel
         A fitted model. One without covariances is taken to have independent aspects, each with the
         variance that its scores have over items.
     users : int array
@@ -79,7 +76,7 @@ def rank_by_all(model: Hooks, users: Codes, shortlists: NDArray[np.int32], n: in
     return TopN(best.items, np.where(best.items >= 0, np.exp(best.scores), -np.inf))
 
 
-def _competitors(model: Hooks) -> NDArray[np.int32]:
+def _competitors(model: FittedModel) -> Int32s:
     """Draw the items that stand for the catalogue, the same for every user and call."""
     rated = np.flatnonzero(model.catalogue.rated_items).astype(np.int32)
     if len(rated) <= _COMPETITORS:
@@ -88,14 +85,14 @@ def _competitors(model: Hooks) -> NDArray[np.int32]:
 
 
 def _log_dominance(
-    model: Hooks, users: Codes, shortlists: NDArray[np.int32], competitors: NDArray[np.int32]
+    model: FittedModel, users: Codes, shortlists: Int32s, competitors: Int32s
 ) -> Floats:
     """Return ln p_ui of every short-listed item, list by list."""
     row, place = np.nonzero(shortlists >= 0)
     items = shortlists[row, place]
-    scores = model._raw_scores(users[row], items).astype(np.float64)
+    scores = model.score_pairs(users[row], items).astype(np.float64)
     competitor = _competitor(model, users, competitors)
-    own = model._covariances(users[row], items)
+    own = model.covariances(users[row], items)
     if own is None:
         # Without Σ: independent aspects, as uncertain as the scores of items are different.
         variance = np.diagonal(competitor.covariance, axis1=1, axis2=2)
@@ -107,13 +104,13 @@ def _log_dominance(
     return log_all_positive(scores - competitor.mean[row], covariance, model.config.threads)
 
 
-def _competitor(model: Hooks, users: Codes, items: NDArray[np.int32]) -> Competitor:
+def _competitor(model: FittedModel, users: Codes, items: Int32s) -> Competitor:
     row, item = np.repeat(users, len(items)), np.tile(items, len(users))
-    scores = model._raw_scores(row, item).astype(np.float64).reshape(len(users), len(items), -1)
+    scores = model.score_pairs(row, item).astype(np.float64).reshape(len(users), len(items), -1)
     mean = scores.mean(axis=1)
     centred = scores - mean[:, None]
     covariance = centred.transpose(0, 2, 1) @ centred / len(items)
-    own = model._covariances(row, item)
+    own = model.covariances(row, item)
     if own is not None:
         covariance += own.reshape(len(users), len(items), *covariance.shape[1:]).mean(axis=1)
     return Competitor(mean, covariance)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from dmrank.fitted.contract import By, Hooks
+from dmrank.fitted.catalogue import Catalogue
+from dmrank.fitted.contract import By, FittedModel
+from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError, UnsupportedError, did_you_mean
 
 #: The sentence of the paper (4.5); callers bring their own for other languages.
@@ -55,129 +57,87 @@ class Explanation:
         return "\n".join(lines)
 
 
-class Explaining(Hooks):
-    """What explains a recommendation."""
-
-    def explain(
-        self,
-        user: str,
-        item: str,
-        by: By = None,
-        *,
-        template: str | None = None,
-        language: str = "en",
-        names: Mapping[str, str] | None = None,
-    ) -> Explanation:
-        """Say which aspects speak for an item when a user's list is ranked by an aspect.
-
-        The aspects are those that matter most for the ranking by the model's own measure: in DMR
-        the most correlated with it in Σ_ui (paper 4.5), in MTER the highest predicted ratings, in
-        EFM half attention, half quality.
-
-        Parameters
-        ----------
-        user, item : str
-            Ids.
-        by : str or mapping of str to float, optional
-            The aspect or mix that ranks; by default the primary aspect.
-        template : str, optional
-            The sentence, with any of {item}, {user}, {by}, {first} and {second} (the two most
-            relevant aspects) and {aspects} (both, joined by "and").
-        language : str
-            Of the built-in template; there is "en".
-        names : mapping of str to str, optional
-            What aspects are called in the sentence.
-
-        Returns
-        -------
-        Explanation
-            With `table` and `sentence`.
-
-        Examples
-        --------
-        >>> from dmrank import DMR, make_ratings
-        >>> model = DMR(iterations=200, seed=1).fit(make_ratings(100, 30, 2_000, seed=1).ratings)
-        >>> german = "Wir empfehlen {item}: {first} und {second}."
-        >>> why = model.explain("u000003", "h000001", by="value", template=german)
-        >>> why.table.columns[:4]
-        ['aspect', 'relevance', 'item_mean', 'item_ratings']
-        """
-        catalogue = self.catalogue
-        u, i = catalogue.users.code(user), catalogue.items.code(item)
-        weights = self._weights(by)
-        if len(catalogue.aspects) == 1:
-            raise DataError("the ratings have one aspect: there is no other to explain it with")
-        relevance = self._relevance(np.array([u]), np.array([i]), weights)[0]
-        others = np.flatnonzero(weights == 0)
-        if np.isnan(relevance[others]).all():
-            raise UnsupportedError(
-                f"{type(self).__name__} knows of no aspect that matters beside those ranked by"
-            )
-        # NaN sorts last.
-        order = others[np.argsort(-relevance[others], kind="stable")]
-        known = [catalogue.aspects[k] for k in order if not np.isnan(relevance[k])]
-        ranked_by = _describe(weights, catalogue.aspects)
-        return Explanation(
-            user=user,
-            item=item,
-            by=ranked_by,
-            table=self._evidence_table(u, i, order, relevance),
-            sentence=fill_template(
-                template,
-                language,
-                user=user,
-                item=catalogue.item_name(i),
-                by=ranked_by,
-                aspects=[(names or {}).get(name, name.replace("_", " ")) for name in known[:2]],
-            ),
+def explain(
+    model: FittedModel,
+    user: str,
+    item: str,
+    by: By,
+    *,
+    template: str | None,
+    language: str,
+    names: Mapping[str, str] | None,
+) -> Explanation:
+    """Say which aspects speak for an item; see `Model.explain`."""
+    catalogue = model.catalogue
+    u, i = catalogue.users.code(user), catalogue.items.code(item)
+    weights = model.weights(by)
+    if len(catalogue.aspects) == 1:
+        raise DataError("the ratings have one aspect: there is no other to explain it with")
+    relevance = _relevance(model, np.array([u]), np.array([i]), weights)[0]
+    others = np.flatnonzero(weights == 0)
+    if np.isnan(relevance[others]).all():
+        raise UnsupportedError(
+            f"{type(model).__name__} knows of no aspect that matters beside those ranked by"
         )
+    # NaN sorts last.
+    order = others[np.argsort(-relevance[others], kind="stable")]
+    known = [catalogue.aspects[k] for k in order if not np.isnan(relevance[k])]
+    ranked_by = _describe(weights, catalogue.aspects)
+    return Explanation(
+        user=user,
+        item=item,
+        by=ranked_by,
+        table=_evidence_table(catalogue, u, i, order, relevance),
+        sentence=fill_template(
+            template,
+            language,
+            user=user,
+            item=catalogue.item_name(i),
+            by=ranked_by,
+            aspects=[(names or {}).get(name, name.replace("_", " ")) for name in known[:2]],
+        ),
+    )
 
-    def _relevance(
-        self,
-        users: NDArray[np.integer],
-        items: NDArray[np.integer],
-        weights: NDArray[np.float32],
-    ) -> NDArray[np.float64]:
-        """Return the relevance of each aspect, averaged over the aspects that rank."""
-        total = np.zeros((len(users), len(weights)))
-        for aspect in np.flatnonzero(weights):
-            relevance = self._aspect_relevance(users, items, int(aspect))
-            if relevance is None:
-                raise UnsupportedError(
-                    f"{type(self).__name__} cannot say which aspects matter for a ranking: "
-                    "explain with DMR, MTER or EFM"
-                )
-            total += weights[aspect] / weights.sum() * relevance
-        return total
 
-    def _evidence_table(
-        self,
-        user: int,
-        item: int,
-        aspects: NDArray[np.integer],
-        relevance: NDArray[np.float64],
-    ) -> pl.DataFrame:
-        catalogue, nothing = self.catalogue, [None] * len(aspects)
-        of_item = of_user = (nothing, nothing)
-        if (evidence := catalogue.evidence) is not None:
-            of_item = evidence.item_means[item, aspects], evidence.item_counts[item, aspects]
-            of_user = evidence.user_means[user, aspects], evidence.user_counts[user, aspects]
-        columns = {
-            "relevance": (relevance[aspects], pl.Float64),
-            "item_mean": (of_item[0], pl.Float64),
-            "item_ratings": (of_item[1], pl.Int64),
-            "user_mean": (of_user[0], pl.Float64),
-            "user_ratings": (of_user[1], pl.Int64),
-        }
-        return pl.DataFrame(
-            [
-                pl.Series("aspect", [catalogue.aspects[k] for k in aspects]),
-                *(
-                    pl.Series(name, list(values), dtype=kind, strict=False, nan_to_null=True)
-                    for name, (values, kind) in columns.items()
-                ),
-            ]
-        ).with_columns(pl.selectors.float().fill_nan(None))
+def _relevance(model: FittedModel, users: Codes, items: Codes, weights: Float32s) -> Floats:
+    """Return the relevance of each aspect, averaged over the aspects that rank."""
+    total = np.zeros((len(users), len(weights)))
+    for aspect in np.flatnonzero(weights):
+        relevance = model.aspect_relevance(users, items, int(aspect))
+        if relevance is None:
+            raise UnsupportedError(
+                f"{type(model).__name__} cannot say which aspects matter for a ranking: "
+                "explain with DMR, MTER or EFM"
+            )
+        total += weights[aspect] / weights.sum() * relevance
+    return total
+
+
+def _evidence_table(
+    catalogue: Catalogue, user: int, item: int, aspects: Codes, relevance: Floats
+) -> pl.DataFrame:
+    nothing = [None] * len(aspects)
+    of_item: tuple[Any, Any] = (nothing, nothing)
+    of_user = of_item
+    if (evidence := catalogue.evidence) is not None:
+        of_item = evidence.item_means[item, aspects], evidence.item_counts[item, aspects]
+        of_user = evidence.user_means[user, aspects], evidence.user_counts[user, aspects]
+    columns = {
+        "relevance": (relevance[aspects], pl.Float64),
+        "item_mean": (of_item[0], pl.Float64),
+        "item_ratings": (of_item[1], pl.Int64),
+        "user_mean": (of_user[0], pl.Float64),
+        "user_ratings": (of_user[1], pl.Int64),
+    }
+    return pl.DataFrame(
+        [
+            pl.Series("aspect", [catalogue.aspects[k] for k in aspects]),
+            *(
+                pl.Series(name, list(values), dtype=kind, strict=False, nan_to_null=True)
+                for name, (values, kind) in columns.items()
+            ),
+        ]
+    ).with_columns(pl.selectors.float().fill_nan(None))
 
 
 def fill_template(
@@ -215,7 +175,7 @@ def _bad_field(name: str) -> str:
     return f"template names {{{name}}}, which is not known; {hint}"
 
 
-def _describe(weights: NDArray[np.float32], aspects: tuple[str, ...]) -> str:
+def _describe(weights: Float32s, aspects: tuple[str, ...]) -> str:
     ranking = np.flatnonzero(weights)
     if len(ranking) == 1:
         return aspects[ranking[0]]

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import RESERVED_COLUMNS, Ratings
 from dmrank.data.reading.tables import open_table
 from dmrank.fitted.catalogue import Catalogue
+from dmrank.support.arrays import Float32s
 from dmrank.support.errors import DataError, UnknownAspectError, did_you_mean
 
 
@@ -28,7 +28,7 @@ class Given(NamedTuple):
 
     users: pl.Series
     items: pl.Series
-    values: NDArray[np.float32]
+    values: Float32s
 
 
 def given_ratings(source: object, catalogue: Catalogue) -> Given:
@@ -53,9 +53,7 @@ def given_ratings(source: object, catalogue: Catalogue) -> Given:
     return Given(users, items, values)
 
 
-def _read(
-    source: object, catalogue: Catalogue
-) -> tuple[pl.Series, pl.Series, NDArray[np.float32], list[str]]:
+def _read(source: object, catalogue: Catalogue) -> tuple[pl.Series, pl.Series, Float32s, list[str]]:
     table = open_table(source)
     for column in ("user", "item"):
         table.require(column, column)
@@ -87,7 +85,7 @@ def _is_typed(table: pl.DataFrame, names: list[str]) -> bool:
 
 
 def _check_scale(
-    users: pl.Series, items: pl.Series, values: NDArray[np.float32], catalogue: Catalogue
+    users: pl.Series, items: pl.Series, values: Float32s, catalogue: Catalogue
 ) -> None:
     # An aspect that nobody has rated may have no scale: NaN compares as false.
     low, high = catalogue.scale.T

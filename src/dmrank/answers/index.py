@@ -9,16 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from dmrank.answers.filters import Filters, known_users
-from dmrank.answers.lists import check_length, list_table
-from dmrank.answers.vectors import Exporting
-from dmrank.fitted.contract import By
-from dmrank.fitted.rankers import make_ranker
-from dmrank.fitted.scorers import Vectors
+from dmrank.answers.lists import Filters, check_length, known_users, list_table
+from dmrank.answers.vectors import rating_vectors
+from dmrank.fitted.contract import By, FittedModel
+from dmrank.fitted.scorers import Vectors, make_ranker
 from dmrank.ranking.cluster_search import top_n_of_clusters
 from dmrank.ranking.partition import Partition, make_partition
+from dmrank.support.arrays import Bools, Float32s
 from dmrank.support.containers import read_container, write_container
 from dmrank.support.errors import ConfigError, ModelFileError
 
@@ -67,19 +65,19 @@ class ApproximateIndex:
 
     def __init__(
         self,
-        model: Exporting,
+        model: FittedModel,
         *,
         by: By = None,
         clusters: int | None = None,
         probes: int | None = None,
     ) -> None:
-        vectors = model._mixed_vectors(by)
+        vectors = rating_vectors(model, by)
         rated, threads = model.catalogue.rated_items, model.config.threads
         self._take(model, by, make_partition(vectors.items, rated, clusters, threads), probes)
 
-    def _take(self, model: Exporting, by: By, partition: Partition, probes: int | None) -> None:
+    def _take(self, model: FittedModel, by: By, partition: Partition, probes: int | None) -> None:
         self.model = model
-        self._weights = model._weights(by)
+        self._weights = model.weights(by)
         self._answers_any_mix = _same_items_for_all_mixes(model)
         self._partition = partition
         self.probes = (
@@ -132,7 +130,7 @@ class ApproximateIndex:
         names = [users] if isinstance(users, str) else list(users)
         codes = known_users(catalogue, names)
         vectors = self._vectors(by)
-        filters = Filters.of(catalogue, exclude_seen, allow, block)
+        filters = Filters.from_ids(catalogue, exclude_seen, allow, block)
         n = min(n, len(catalogue.items))
         seen = filters.excluded(catalogue, codes)
         best = top_n_of_clusters(
@@ -157,12 +155,12 @@ class ApproximateIndex:
         if by is None:
             names = self.model.catalogue.aspects
             by = {name: float(w) for name, w in zip(names, self._weights, strict=True) if w > 0}
-        elif not self._answers_any_mix and (self.model._weights(by) != self._weights).any():
+        elif not self._answers_any_mix and (self.model.weights(by) != self._weights).any():
             raise ConfigError(
                 f"{type(self.model).__name__} has other item vectors for each mix of aspects: "
                 "build an index for this one with model.index(by=…)"
             )
-        return self.model._mixed_vectors(by)
+        return rating_vectors(self.model, by)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the index into a file, whole or not at all."""
@@ -174,7 +172,7 @@ class ApproximateIndex:
     def load(
         cls,
         path: str | os.PathLike[str],
-        model: Exporting,
+        model: FittedModel,
         *,
         by: By = None,
         probes: int | None = None,
@@ -194,7 +192,7 @@ class ApproximateIndex:
             partition = Partition(**parts)
         except TypeError:
             raise ModelFileError(f"{path} is not an index: build one with model.index()") from None
-        if not _is_of(partition, model._mixed_vectors(by).items, model.catalogue.rated_items):
+        if not _is_of(partition, rating_vectors(model, by).items, model.catalogue.rated_items):
             raise ModelFileError(f"{path} was built from another model or mix: build it again")
         loaded = cls.__new__(cls)
         loaded._take(model, by, partition, probes)
@@ -208,22 +206,9 @@ class ApproximateIndex:
         return f"{type(self).__name__}({name}, {size}, probes={self.probes})"
 
 
-class Indexing(Exporting):
-    """What makes an approximate index."""
-
-    def index(
-        self, by: By = None, *, clusters: int | None = None, probes: int | None = None
-    ) -> ApproximateIndex:
-        """Build an index that finds most of the best items without scoring every item.
-
-        See `ApproximateIndex`, whose parameters these are.
-        """
-        return ApproximateIndex(self, by=by, clusters=clusters, probes=probes)
-
-
-def _same_items_for_all_mixes(model: Exporting) -> bool:
+def _same_items_for_all_mixes(model: FittedModel) -> bool:
     each_aspect = np.eye(len(model.catalogue.aspects), dtype=np.float32)
-    first, *others = (model._vectors(weights) for weights in each_aspect)
+    first, *others = (model.scoring_vectors(weights) for weights in each_aspect)
     return first is not None and all(
         other is not None
         and (other.items is first.items or np.array_equal(other.items, first.items))
@@ -231,7 +216,7 @@ def _same_items_for_all_mixes(model: Exporting) -> bool:
     )
 
 
-def _is_of(partition: Partition, items: NDArray[np.float32], rated: NDArray[np.bool_]) -> bool:
+def _is_of(partition: Partition, items: Float32s, rated: Bools) -> bool:
     """Return whether a partition was made from these item vectors, by a sample of them."""
     if (partition.n_items, len(partition.centres)) != items.shape:
         return False

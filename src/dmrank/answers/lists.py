@@ -1,15 +1,25 @@
-"""Lists of items as a table."""
+"""What every list needs: for whom, which items may be on it, and lists as a table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from dmrank.fitted.contract import Hooks
-from dmrank.fitted.scorers import Codes
-from dmrank.ranking import TopN
-from dmrank.support.errors import ConfigError
+from dmrank.answers.predict import predicted_ratings
+from dmrank.fitted.catalogue import Catalogue
+from dmrank.fitted.contract import FittedModel
+from dmrank.ranking import ItemLists, TopN
+from dmrank.support.arrays import Bools, Codes, Float32s, Int32s
+from dmrank.support.errors import ConfigError, DataError, UnknownUserError
+
+#: Items for every user, or a list of items for each.
+Candidates: TypeAlias = Iterable[str] | Mapping[str, Iterable[str]]
+
+OnUnknown: TypeAlias = Literal["raise", "popular"]
 
 
 def check_length(n: object) -> None:
@@ -18,8 +28,103 @@ def check_length(n: object) -> None:
         raise ConfigError(f"n={n!r}: ask for at least one item, by a whole number")
 
 
+def known_users(
+    catalogue: Catalogue, names: Sequence[str], on_unknown: OnUnknown = "raise"
+) -> Int32s:
+    """Return the codes of users; one without a training rating is an error, or −1."""
+    if on_unknown == "raise":
+        codes = catalogue.users.codes(names)
+    else:
+        codes = np.array([catalogue.users.find(name) for name in names], dtype=np.int32)
+    rated = catalogue.seen_pointer[codes + 1] > catalogue.seen_pointer[codes]
+    if on_unknown == "raise" and not rated.all():
+        name = names[int(np.flatnonzero(~rated)[0])]
+        raise UnknownUserError(
+            f"user {name!r} has no training rating, so that the model knows nothing of them: "
+            "on_unknown='popular' lists what is popular"
+        )
+    return np.where((codes >= 0) & rated, codes, np.int32(-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Filters:
+    """Filters of one call, after the ids in them were looked up.
+
+    Attributes
+    ----------
+    allowed : bool array or None
+        The items that may be listed for anybody; None: all.
+    candidates : mapping of str to iterable of str, or None
+        By user, the items that may be listed for that user alone.
+    exclude_seen : bool
+        Whether a user's training items are left out.
+    """
+
+    allowed: Bools | None = None
+    candidates: Mapping[str, Iterable[str]] | None = None
+    exclude_seen: bool = True
+
+    @classmethod
+    def from_ids(
+        cls,
+        catalogue: Catalogue,
+        exclude_seen: bool,
+        allow: Iterable[str] | None = None,
+        block: Iterable[str] | None = None,
+        candidates: Candidates | None = None,
+    ) -> Filters:
+        """Look the ids up; one that is repeated counts once."""
+        own = candidates if isinstance(candidates, Mapping) else None
+        allowed: Bools | None = None
+        for names in (allow, None if own is not None else candidates):
+            if names is not None:
+                mask = _mask(catalogue, names)
+                allowed = mask if allowed is None else allowed & mask
+        if block is not None:
+            blocked = _mask(catalogue, block)
+            allowed = ~blocked if allowed is None else allowed & ~blocked
+        return cls(allowed, own, exclude_seen)
+
+    def without_seen(self) -> Filters:
+        """Return the same filters for users who have seen nothing."""
+        return replace(self, exclude_seen=False)
+
+    def excluded(self, catalogue: Catalogue, users: Codes) -> ItemLists:
+        """Return what is left out for each of some users."""
+        if self.exclude_seen:
+            return catalogue.seen_by(users)
+        return ItemLists(np.zeros(len(users) + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
+
+    def lists(self, catalogue: Catalogue, names: Sequence[str], seen: ItemLists) -> ItemLists:
+        """Return the candidates of each of some users, by name, that may be listed."""
+        assert self.candidates is not None
+        mask = (
+            catalogue.rated_items if self.allowed is None else catalogue.rated_items & self.allowed
+        )
+        lists = []
+        for row, name in enumerate(names):
+            if name not in self.candidates:
+                raise DataError(f"candidates have no list for user {name!r}: give one, or []")
+            items = np.unique(catalogue.items.codes(_ids(self.candidates[name])))
+            items = np.setdiff1d(items, seen.of(row, row + 1).items, assume_unique=True)
+            lists.append(items[mask[items]])
+        ends = np.cumsum([0, *(len(items) for items in lists)], dtype=np.int64)
+        return ItemLists(ends, np.concatenate([np.empty(0, dtype=np.int32), *lists]))
+
+
+def _mask(catalogue: Catalogue, names: Iterable[str]) -> Bools:
+    mask = np.zeros(len(catalogue.items), dtype=np.bool_)
+    mask[catalogue.items.codes(_ids(names))] = True
+    return mask
+
+
+def _ids(names: Iterable[str]) -> Iterable[str]:
+    # A single id would be read letter by letter.
+    return [names] if isinstance(names, str) else names
+
+
 def list_table(
-    model: Hooks,
+    model: FittedModel,
     names: list[str],
     users: Codes,
     best: TopN,
@@ -31,7 +136,7 @@ def list_table(
 
     Parameters
     ----------
-    model : Hooks
+    model : FittedModel
         What made the lists.
     names : list of str
         Ids of the users.
@@ -67,11 +172,11 @@ def list_table(
     return pl.DataFrame(columns)
 
 
-def _ratings(model: Hooks, users: Codes, items: Codes) -> NDArray[np.float32]:
+def _ratings(model: FittedModel, users: Codes, items: Codes) -> Float32s:
     known, evidence = users >= 0, model.catalogue.evidence
     ratings = np.full((len(users), len(model.catalogue.aspects)), np.nan, dtype=np.float32)
     if known.any():
-        ratings[known] = model._ratings(users[known], items[known])
+        ratings[known] = predicted_ratings(model, users[known], items[known])
     if evidence is not None:
         ratings[~known] = evidence.item_means[items[~known]]
     return ratings

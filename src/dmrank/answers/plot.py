@@ -2,64 +2,115 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dmrank.answers.correlation import correlations, covariances_of
+from dmrank.answers.predict import predicted_ratings, rating_differences, scale_stretch
 from dmrank.data.training_scale import from_training_scale
-from dmrank.fitted.contract import Hooks
-from dmrank.support.plots import COLOURS, figure
+from dmrank.fitted.calibrating import degrees_of_freedom
+from dmrank.fitted.contract import FittedModel
+from dmrank.support.arrays import AnyFloats, Float32s, Floats
+from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.plots import COLOURS, draw_correlation, draw_direction, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Drawing(Hooks):
-    """What every model can draw; figures are saved by their `savefig`."""
+def plot_profile(model: FittedModel, user: str, item: str) -> Figure:
+    """Draw the predicted ratings of an item; see `Model.plot_profile`."""
+    catalogue = model.catalogue
+    u, i = catalogue.users.code(user), catalogue.items.code(item)
+    predicted = predicted_ratings(model, np.array([u]), np.array([i]))[0]
+    average = np.full(len(catalogue.aspects), np.nan)
+    if catalogue.evidence is not None:
+        average = catalogue.evidence.user_means[u].astype(np.float64)
+    return _draw_profile(
+        predicted,
+        average,
+        _relative(catalogue.scale, predicted),
+        _relative(catalogue.scale, average),
+        catalogue.aspects,
+        f"{catalogue.item_name(i)}, for {user}",
+    )
 
-    def plot_profile(self, user: str, item: str) -> Figure:
-        """Draw the predicted ratings of an item beside what the user gives on average.
 
-        Parameters
-        ----------
-        user, item : str
-            Ids.
+def plot_correlation(model: FittedModel, user: str, item: str | None) -> Figure:
+    """Draw how the aspects of a user's ratings go together; see `Model.plot_correlation`."""
+    catalogue = model.catalogue
+    code = catalogue.users.code(user)
+    if item is None:
+        _, items = catalogue.seen_by(np.array([code]))
+        title = f"Ratings by {user}"
+        if len(items) == 0:
+            items = np.flatnonzero(catalogue.rated_items).astype(np.int32)
+    else:
+        items = np.array([catalogue.items.code(item)], dtype=np.int32)
+        title = f"{user} on {catalogue.item_name(int(items[0]))}"
+    mean = covariances_of(model, np.full(len(items), code), items).mean(axis=0)
+    size = 2.0 + 0.55 * len(catalogue.aspects)
+    with figure(size + 0.6, size) as drawn:
+        axes = drawn.subplots()
+        names = [name.replace("_", " ") for name in catalogue.aspects]
+        draw_correlation(axes, correlations(mean[None])[0], names)
+        axes.set_title(f"{title}: correlation of aspects")
+    return drawn
 
-        Examples
-        --------
-        >>> import dmrank
-        >>> model = dmrank.ItemMean().fit(dmrank.make_ratings(100, 30, 2_000, seed=1).ratings)
-        >>> drawn = model.plot_profile("u000003", "h000001")
-        >>> drawn.savefig("profile.png")  # doctest: +SKIP
-        """
-        catalogue = self.catalogue
-        u, i = catalogue.users.code(user), catalogue.items.code(item)
-        predicted = self._ratings(np.array([u]), np.array([i]))[0]
-        average = np.full(len(catalogue.aspects), np.nan)
-        if catalogue.evidence is not None:
-            average = catalogue.evidence.user_means[u].astype(np.float64)
-        return _draw_profile(
-            predicted,
-            average,
-            _relative(catalogue.scale, predicted),
-            _relative(catalogue.scale, average),
-            catalogue.aspects,
-            f"{catalogue.item_name(i)}, for {user}",
+
+def plot_comparison(
+    model: FittedModel, user: str, first: str, second: str, aspects: tuple[str, str] | None
+) -> Figure:
+    """Draw the predicted difference of two items; see `Model.plot_comparison`."""
+    catalogue = model.catalogue
+    u = np.array([catalogue.users.code(user)])
+    a, b = (np.array([catalogue.items.code(name)]) for name in (first, second))
+    covariance = covariances_of(model, u, a) + covariances_of(model, u, b)
+    mean = rating_differences(model, u, a, b)[0]
+    if not mean.any() or first == second:
+        raise DataError(f"{first!r} and {second!r} do not differ: there is no direction to draw")
+    if aspects is None:
+        chosen = np.sort(np.argsort(-np.abs(mean), kind="stable")[:2])
+    else:
+        chosen = np.array([catalogue.aspect(name) for name in aspects])
+    if len(set(chosen.tolist())) != 2:
+        raise ConfigError(f"aspects={aspects!r}: name two different aspects to draw")
+    # Scores times slope times stretch are ratings.
+    stretch = scale_stretch(model)
+    sigma = model.calibration.order_factor * covariance[0]
+    sigma = (sigma * np.outer(stretch, stretch))[np.ix_(chosen, chosen)]
+    names = [f"difference in {catalogue.aspects[k].replace('_', ' ')}" for k in chosen]
+    one, other = (
+        shorten(catalogue.item_name(int(code[0])), 36, placeholder=" …") for code in (a, b)
+    )
+    with figure(5.4, 5.6) as drawn:
+        axes = drawn.subplots()
+        draw_direction(
+            axes,
+            mean[chosen],
+            sigma,
+            mean[chosen],
+            names=names,
+            degrees_of_freedom=degrees_of_freedom(model.family()),
+            title=f"{one}\nminus {other}, for {user}",
         )
+        axes.legend(frameon=False, loc="best", fontsize=9)
+    return drawn
 
 
-def _relative(scale: NDArray[np.float32], values: NDArray[np.floating]) -> NDArray[np.float64]:
+def _relative(scale: Float32s, values: AnyFloats) -> Floats:
     """Return ratings as shares of their scales: aspects on different scales share one axis."""
     low, high = (from_training_scale(np.full(len(scale), end), scale) for end in (1.0, 5.0))
     return np.asarray((values - low) / (high - low))
 
 
 def _draw_profile(
-    predicted: NDArray[np.floating],
-    average: NDArray[np.float64],
-    place: NDArray[np.float64],
-    average_place: NDArray[np.float64],
+    predicted: AnyFloats,
+    average: Floats,
+    place: Floats,
+    average_place: Floats,
     aspects: tuple[str, ...],
     title: str,
 ) -> Figure:

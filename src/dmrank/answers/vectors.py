@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from dmrank.fitted.contract import By, Hooks
+from dmrank.fitted.contract import By, FittedModel
 from dmrank.fitted.scorers import Vectors
+from dmrank.support.arrays import Float32s
 from dmrank.support.errors import UnsupportedError
 
 
@@ -28,12 +28,12 @@ class ExportedVectors:
         Their ids, in the order of the rows.
     """
 
-    users: NDArray[np.float32]
-    items: NDArray[np.float32]
+    users: Float32s
+    items: Float32s
     user_ids: pl.Series
     item_ids: pl.Series
 
-    def __iter__(self) -> Iterator[NDArray[np.float32]]:
+    def __iter__(self) -> Iterator[Float32s]:
         return iter((self.users, self.items))
 
     def user_table(self) -> pl.DataFrame:
@@ -45,57 +45,31 @@ class ExportedVectors:
         return _table("item", self.item_ids, self.items)
 
 
-def _table(kind: str, ids: pl.Series, vectors: NDArray[np.float32]) -> pl.DataFrame:
+def _table(kind: str, ids: pl.Series, vectors: Float32s) -> pl.DataFrame:
     width = pl.Array(pl.Float32, vectors.shape[1])
     return pl.DataFrame([ids.alias(kind), pl.Series("vector", vectors, dtype=width)])
 
 
-class Exporting(Hooks):
-    """What hands out vectors."""
+def vectors(model: FittedModel, by: By) -> ExportedVectors:
+    """Return vectors whose dot product is the score for a mix of aspects; see `Model.vectors`."""
+    scorer = rating_vectors(model, by)
+    catalogue = model.catalogue
+    users = np.flatnonzero(np.diff(catalogue.seen_pointer))
+    items = np.flatnonzero(catalogue.rated_items)
+    return ExportedVectors(
+        np.ascontiguousarray(scorer.of_users(users), dtype=np.float32),
+        np.ascontiguousarray(scorer.items[items], dtype=np.float32),
+        catalogue.users.names(users),
+        catalogue.items.names(items),
+    )
 
-    def vectors(self, by: By = None) -> ExportedVectors:
-        """Return vectors of users and items whose dot product is the score for a mix of aspects.
 
-        A vector store that searches by inner product then ranks as `recommend` does.
-
-        Parameters
-        ----------
-        by : str or mapping of str to float, optional
-            The aspect to rank by, or a mix; by default the primary aspect.
-
-        Raises
-        ------
-        UnsupportedError
-            If the scores of the model are no dot products (EASE, SPSMTL).
-
-        Examples
-        --------
-        >>> import dmrank
-        >>> ratings = dmrank.make_ratings(100, 30, 2_000, seed=1).ratings
-        >>> vectors = dmrank.MBPR(factors=4, iterations=50, seed=1).fit(ratings).vectors("value")
-        >>> users, items = vectors
-        >>> items.shape == (30, users.shape[1])
-        True
-        >>> vectors.item_table().columns
-        ['item', 'vector']
-        """
-        vectors = self._mixed_vectors(by)
-        catalogue = self.catalogue
-        users = np.flatnonzero(np.diff(catalogue.seen_pointer))
-        items = np.flatnonzero(catalogue.rated_items)
-        return ExportedVectors(
-            np.ascontiguousarray(vectors.of_users(users), dtype=np.float32),
-            np.ascontiguousarray(vectors.items[items], dtype=np.float32),
-            catalogue.users.names(users),
-            catalogue.items.names(items),
+def rating_vectors(model: FittedModel, by: By) -> Vectors:
+    """Return the vectors that rank by a mix of aspects on the scale of the ratings."""
+    scorer = model.rating_scorer(model.weights(by))
+    if not isinstance(scorer, Vectors):
+        raise UnsupportedError(
+            f"the scores of {type(model).__name__} are no dot products, so that it has no "
+            "vectors to hand out: use recommend, or a model with factors"
         )
-
-    def _mixed_vectors(self, by: By) -> Vectors:
-        """Return the vectors that rank by a mix of aspects on the scale of the ratings."""
-        scorer = self._scorer(self._weights(by) * self._calibration.slope)
-        if not isinstance(scorer, Vectors):
-            raise UnsupportedError(
-                f"the scores of {type(self).__name__} are no dot products, so that it has no "
-                "vectors to hand out: use recommend, or a model with factors"
-            )
-        return scorer
+    return scorer

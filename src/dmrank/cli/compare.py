@@ -31,12 +31,11 @@ def compare(
 ) -> None:
     """Say which of two items a user will like better on each aspect, and how sure that is."""
     from dmrank.models import load
-    from dmrank.models.kinds.multivariate import MultivariateModel
     from dmrank.support.plots import save
 
     fitted = load(model)
     compared = fitted.compare(user, first, second)
-    if figure is not None and not isinstance(fitted, MultivariateModel):
+    if figure is not None and compared.confidence is None:
         raise UnsupportedError(
             f"{type(fitted).__name__} has no covariance to draw: leave --figure out, or use DMR"
         )
@@ -55,7 +54,6 @@ def compare(
     else:
         print_comparison(console(), compared)
     if figure is not None:
-        assert isinstance(fitted, MultivariateModel)
         say(f"wrote {save(fitted.plot_comparison(user, first, second), figure)}")
 
 

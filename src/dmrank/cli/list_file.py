@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from dmrank.answers.recommend import RecommendOptions
 from dmrank.models import Model
 from dmrank.support.files import write_table
 from dmrank.support.progress import bar
@@ -15,9 +15,7 @@ from dmrank.support.progress import bar
 _USERS_AT_ONCE = 16_384
 
 
-def write_lists(
-    model: Model, users: list[str], n: int, options: RecommendOptions, out: Path
-) -> int:
+def write_lists(model: Model, users: list[str], n: int, options: dict[str, Any], out: Path) -> int:
     """Write the lists of many users, whole or not at all, and return the number of rows."""
     schema = model.recommend([], n, **options).schema
     stream = _Stream(model, users, n, options)
@@ -32,7 +30,7 @@ def write_lists(
 class _Stream:
     """Lists of users, block by block, with a progress bar."""
 
-    def __init__(self, model: Model, users: list[str], n: int, options: RecommendOptions) -> None:
+    def __init__(self, model: Model, users: list[str], n: int, options: dict[str, Any]) -> None:
         self.model, self.users, self.n, self.options = model, users, n, options
         self.rows = 0
         self.failure: Exception | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,7 +16,6 @@ from dmrank.support.progress import say
 if TYPE_CHECKING:
     import polars as pl
 
-    from dmrank.answers.recommend import RecommendOptions
     from dmrank.models import Model
 
 #: The most users whose lists are printed; more go to a file.
@@ -74,7 +73,6 @@ def recommend(
     ] = OutputFormat.TABLE,
 ) -> None:
     """Rank items for users, by an aspect or a mix of aspects."""
-    from dmrank.answers.filters import known_users
     from dmrank.cli.list_file import write_lists
     from dmrank.models import load
     from dmrank.support.files import table_format
@@ -84,8 +82,7 @@ def recommend(
         table_format(out)
     ranker = load(model)
     asked = _asked_users(ranker, user or [], users, all_users)
-    known_users(ranker.catalogue, asked, on_unknown.value)
-    options: RecommendOptions = {
+    options: dict[str, Any] = {
         "by": parse_by(by),
         "exclude_seen": not include_seen,
         "allow": None if allow is None else read_ids(allow, "item"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from llvmlite import ir as llvm
@@ -19,13 +19,14 @@ from numba import types
 from numba.core.cgutils import get_or_insert_function
 
 from dmrank.compiled.compiling import compiled, instruction
+from dmrank.support.arrays import Int64s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
 
-    Counters = NDArray[np.int64]
+#: Tasks begun and tasks finished, a row per phase.
+Counters: TypeAlias = Int64s
 
 # A meeting lasts microseconds on an idle machine; after so many looks others may have the core.
 _LOOKS_BEFORE_YIELD = 2_000

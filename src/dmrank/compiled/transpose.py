@@ -8,7 +8,7 @@ row is made of whole quads.
 # Numba's interface for new instructions carries no annotations.
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llvmlite import ir as llvm
 from numba import types
@@ -24,9 +24,7 @@ from dmrank.compiled.lanes import (
     lanes,
     quad,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from dmrank.support.arrays import Array
 
 _INT = llvm.IntType(32)
 # Four quads a, b, c, d are transposed in halves: first pairs of them, then pairs of pairs.
@@ -170,7 +168,7 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @inlined
-def prefetch_row(table: NDArray[Any], row: int) -> None:
+def prefetch_row(table: Array, row: int) -> None:
     """Ask for all cache lines of a row."""
     width = table.shape[1]
     for column in range(0, width, _LINE):
@@ -179,14 +177,14 @@ def prefetch_row(table: NDArray[Any], row: int) -> None:
 
 
 @compiled
-def gather(table: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
+def gather(table: Array, rows: Array, out: Array) -> None:
     """Carry sixteen rows of a table to lanes."""
     for column in range(0, table.shape[1], QUAD):
         gather_quads(table, rows, column, out, column)
 
 
 @compiled
-def scatter(table: NDArray[Any], rows: NDArray[Any], source: NDArray[Any]) -> None:
+def scatter(table: Array, rows: Array, source: Array) -> None:
     """Carry lanes to sixteen rows of a table."""
     for column in range(0, table.shape[1], QUAD):
         scatter_quads(table, rows, column, source, column)

@@ -6,9 +6,9 @@ from typing import Final, final
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.data.ids import Ids, Kind
 from dmrank.support.arrays import Int32s, Int64s
 
@@ -70,7 +70,7 @@ class Indexer:
             _insert_all(keys, self._count, self._slots)
 
 
-@njit(cache=True)
+@cached
 def _assign_codes(
     batch: NDArray[np.uint64],
     slots: Int32s,
@@ -101,7 +101,7 @@ def _assign_codes(
     return count
 
 
-@njit(cache=True)
+@cached
 def _insert_all(keys: NDArray[np.uint64], count: int, slots: Int32s) -> None:
     mask = np.uint64(len(slots) - 1)
     for code in range(count):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int64s
 from dmrank.support.errors import ConfigError, DataError
@@ -49,7 +49,7 @@ def group_rows(codes: Codes, size: int) -> Groups:
     return Groups(rows, pointer)
 
 
-@njit(cache=True)
+@cached
 def _counting_sort(codes: Codes, rows: Codes, pointer: Int64s) -> None:
     for code in codes:
         pointer[code + 1] += 1
@@ -93,7 +93,7 @@ def canonical_order(
     return Groups(order[kept], np.concatenate([[0], np.cumsum(counts)]))
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _sort_groups(
     rows: Codes,
     pointer: Int64s,
@@ -136,7 +136,7 @@ def gather_rows(values: Float32s, rows: Codes) -> Float32s:
     return gathered
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _gather(values: Float32s, rows: Codes, gathered: Float32s) -> None:
     for row in range(len(rows)):
         for column in range(values.shape[1]):
@@ -161,7 +161,7 @@ def reorder_blocks(blocks: list[Float32s], order: Codes) -> Float32s:
     return ordered
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _scatter(block: Float32s, place: Codes, ordered: Float32s) -> None:
     """Put each row of a block in its place; −1 drops it."""
     for row in range(len(block)):
@@ -197,7 +197,7 @@ def k_core(user_codes: Codes, item_codes: Codes, users: int, items: int, k: int)
     return keep
 
 
-@njit(cache=True)
+@cached
 def _peel(user_codes: Codes, item_codes: Codes, users: int, items: int, k: int) -> Bools:
     """Take away rows of users or items with less than k rows, until there are none."""
     keep = np.ones(len(user_codes), dtype=np.bool_)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.arrays import Float32s
 from dmrank.support.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
 
@@ -29,7 +29,7 @@ def make_scale(
     return scale
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _widen(scale: Float32s, values: Float32s) -> None:
     """Widen the scale of each column to its values; NaN compares as false and changes nothing."""
     for row in range(values.shape[0]):

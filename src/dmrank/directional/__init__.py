@@ -1,4 +1,4 @@
-"""The directional criterion (paper 3.1, design section 2).
+"""The directional criterion: how likely the direction is in which two ratings differ (paper 3.1).
 
 `families` and `reference` state it in readable NumPy; the kernels beside them are fast.
 """

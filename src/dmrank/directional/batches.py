@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from dmrank.compiled.compiling import compiled, source_fingerprint
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.lanes import LANES, store
 from dmrank.compiled.transpose import gather, padded, scatter
 from dmrank.directional.families import Family, Student
@@ -27,11 +26,10 @@ from dmrank.directional.kernels import (
     whiten,
 )
 from dmrank.directional.survival import family_table
+from dmrank.support.arrays import Float32s
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Float32s = NDArray[np.float32]
+    from numpy.typing import ArrayLike
 
 
 class Evaluation(NamedTuple):
@@ -92,7 +90,7 @@ def evaluate(
     log_likelihood = np.empty((rows // LANES, LANES), dtype=np.float32)
     by_mean = np.empty((rows, padded(K)), dtype=np.float32)
     by_covariance = np.empty_like(covariances)
-    _evaluate_cached(
+    _evaluate(
         _table(d, rows),
         _table(mu, rows),
         covariances,
@@ -107,34 +105,13 @@ def evaluate(
     return Evaluation(log_likelihood.ravel()[:n], by_mean[:n, :K], G)
 
 
-def confidences(mean: ArrayLike, covariance: ArrayLike, family: Family) -> Float32s:
-    """Return the confidence of many predicted directions (see `reference.confidence`).
-
-    Parameters
-    ----------
-    mean, covariance, family
-        As for `evaluate`.
-
-    Examples
-    --------
-    >>> from dmrank.directional import Gaussian
-    >>> confidences([[3.0, 4.0], [0.0, 0.0]], [np.eye(2)] * 2, Gaussian()).round(4).tolist()
-    [0.39890000224113464, 0.0]
-    """
-    mu = np.asarray(mean, dtype=np.float32)
-    norm = np.linalg.norm(mu, axis=1, keepdims=True)
-    direction = np.divide(mu, norm, out=np.zeros_like(mu), where=norm > 0)
-    pairs = evaluate(direction, mu, covariance, family.without_margin())
-    return np.where(norm[:, 0] > 0, np.exp(pairs.log_likelihood), np.float32(0.0))
-
-
 def _table(values: Float32s, rows: int) -> Float32s:
     table = np.zeros((rows, padded(values.shape[1])), dtype=np.float32)
     table[: len(values), : values.shape[1]] = values
     return table
 
 
-@compiled
+@cached
 def _evaluate(
     differences: Float32s,
     means: Float32s,
@@ -165,15 +142,3 @@ def _evaluate(
         scatter(by_covariance, rows, block.covariance_gradient)
         for lane in range(LANES):
             rows[lane] += LANES
-
-
-def _cached_evaluate(sources: int) -> Any:
-    @njit(nogil=True, cache=True)
-    def run(*arguments: Any) -> None:
-        if sources >= 0:  # a variable of the closure is part of the key of the cache
-            _evaluate(*arguments)
-
-    return run
-
-
-_evaluate_cached = _cached_evaluate(source_fingerprint())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dmrank.support.arrays import AnyFloats, Floats
 
 
 class Conditional(NamedTuple):
@@ -14,14 +15,14 @@ class Conditional(NamedTuple):
     A known entry is its own mean, with deviation 0.
     """
 
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
+    mean: Floats
+    deviation: Floats
 
 
 def condition(
-    mean: NDArray[np.floating[Any]],
-    covariance: NDArray[np.floating[Any]],
-    known: NDArray[np.floating[Any]],
+    mean: AnyFloats,
+    covariance: AnyFloats,
+    known: AnyFloats,
 ) -> Conditional:
     """Return N(μ, Σ) given some entries g: μ_m + Σ_mg Σ_gg⁻¹ (x_g − μ_g) for the missing ones m.
 

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dmrank.directional.families import FloatArray
-
 
 def inverse_wishart_log_prior(
     covariance: ArrayLike, scale: ArrayLike, degrees_of_freedom: float
-) -> FloatArray:
+) -> Floats:
     """Return the log-density of Σ under an inverse-Wishart prior, all constants included.
 
     ln p = (ν/2) ln|Ψ| − (νK/2) ln 2 − ln Γ_K(ν/2) − ((ν+K+1)/2) ln|Σ| − ½ tr(ΨΣ⁻¹), where the
@@ -55,7 +54,7 @@ def inverse_wishart_log_prior(
 
 def inverse_wishart_gradient(
     covariance: ArrayLike, scale: ArrayLike, degrees_of_freedom: float
-) -> FloatArray:
+) -> Floats:
     """Return the symmetric gradient ½ Σ⁻¹ΨΣ⁻¹ − ((ν+K+1)/2) Σ⁻¹ of the inverse-Wishart log-prior.
 
     Parameters
@@ -76,7 +75,7 @@ def inverse_wishart_gradient(
     return np.asarray((inverse @ Psi @ inverse - (degrees_of_freedom + K + 1) * inverse) / 2)
 
 
-def cholesky_gradient(covariance_gradient: ArrayLike, factor: ArrayLike) -> FloatArray:
+def cholesky_gradient(covariance_gradient: ArrayLike, factor: ArrayLike) -> Floats:
     """Carry G = ∂/∂Σ over to a lower-triangular L with Σ = LLᵀ: the lower triangle of 2GL.
 
     Parameters
@@ -97,7 +96,7 @@ def cholesky_gradient(covariance_gradient: ArrayLike, factor: ArrayLike) -> Floa
     return np.tril(2 * G @ L)
 
 
-def log_determinant(matrix: FloatArray) -> FloatArray:
+def log_determinant(matrix: Floats) -> Floats:
     """Return ln|Σ| by Cholesky, which refuses a matrix that is not positive definite.
 
     Examples
@@ -109,5 +108,5 @@ def log_determinant(matrix: FloatArray) -> FloatArray:
     return np.asarray(2 * np.log(diagonal).sum(axis=-1))
 
 
-def _matrices(first: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _matrices(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     return np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)

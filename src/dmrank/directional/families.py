@@ -1,8 +1,8 @@
 """The elliptical families of the directional criterion: one function of three numbers each.
 
-The criterion sees a pair only through its ray statistics A, ρ and E (design section 2), and the
+The criterion sees a pair only through its ray statistics A, ρ and E (see `reference`), and the
 log-likelihood of the observed direction is −½ ln|Σ| + f(E, A, ρ) + constant. A family is that
-function f, its three derivatives and its constant.
+function f, its derivatives and its constant.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError
-
-FloatArray = NDArray[np.float64]
 
 # Below it the survival function comes from a series, long before it underflows near 1e-308.
 _SMALLEST_SURVIVAL = 1e-200
@@ -28,9 +27,9 @@ _TAIL_TERMS = 10
 class Derivatives(NamedTuple):
     """The partial derivatives f_E, f_A and f_ρ of a family."""
 
-    E: FloatArray
-    A: FloatArray
-    rho: FloatArray
+    E: Floats
+    A: Floats
+    rho: Floats
 
 
 class Family(Protocol):
@@ -46,7 +45,7 @@ class Family(Protocol):
     def __hash__(self) -> int:
         """Return the same for equal families: what is made of one is kept."""
 
-    def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> FloatArray:
+    def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Floats:
         """Return f(E, A, ρ)."""
 
     def derivatives(
@@ -54,7 +53,7 @@ class Family(Protocol):
     ) -> Derivatives:
         """Return f_E, f_A and f_ρ."""
 
-    def constant(self, aspects: ArrayLike) -> FloatArray:
+    def constant(self, aspects: ArrayLike) -> Floats:
         """Return what turns −½ ln|Σ| + f into the logarithm of the integral of the density."""
 
     def without_margin(self) -> Family:
@@ -83,7 +82,7 @@ class Gaussian:
     def __post_init__(self) -> None:
         _check_margin(self.margin)
 
-    def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> FloatArray:
+    def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Floats:
         """Return f = −½E − ½ ln(2A) + ln erfc(Z) with Z = √(A/2)(ξ − ρ)."""
         E, A, rho, _ = _floats(E, A, rho, aspects)
         Z = np.sqrt(A / 2) * (self.margin - rho)
@@ -99,7 +98,7 @@ class Gaussian:
         f_A = -1 / (2 * A) - g * (self.margin - rho) / (2 * q)
         return Derivatives(E=np.full_like(E, -0.5), A=f_A, rho=g * q / 2)
 
-    def constant(self, aspects: ArrayLike) -> FloatArray:
+    def constant(self, aspects: ArrayLike) -> Floats:
         """Return ½ ln π − (K/2) ln 2π."""
         K = np.asarray(aspects, dtype=np.float64)
         return np.asarray((math.log(math.pi) - K * math.log(2 * math.pi)) / 2)
@@ -140,7 +139,7 @@ class Student:
                 f"degrees_of_freedom={self.degrees_of_freedom!r}: give a number above 0"
             )
 
-    def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> FloatArray:
+    def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Floats:
         """Return f = −((η+K)/2) ln(1+E/η) + ½ ln((η+E)/A) + ln(1 − T_κ(x)).
 
         With κ = η + K − 1 and x = (ξ − ρ)√(A κ/(η+E)).
@@ -166,7 +165,7 @@ class Student:
             E=(h * x - kappa) / (2 * (eta + E)), A=-(1 + h * x) / (2 * A), rho=h * stretch
         )
 
-    def constant(self, aspects: ArrayLike) -> FloatArray:
+    def constant(self, aspects: ArrayLike) -> Floats:
         """Return ln Γ((η+K−1)/2) − ln Γ(η/2) − (K/2) ln(ηπ) + ½ ln π."""
         K = np.asarray(aspects, dtype=np.float64)
         eta = self.degrees_of_freedom
@@ -178,7 +177,7 @@ class Student:
         return replace(self, margin=0.0)
 
 
-def log_erfc(Z: ArrayLike) -> FloatArray:
+def log_erfc(Z: ArrayLike) -> Floats:
     """Return ln erfc(Z), as ln erfcx(Z) − Z² where erfc would underflow.
 
     Examples
@@ -192,7 +191,7 @@ def log_erfc(Z: ArrayLike) -> FloatArray:
     return np.asarray(np.log(special.erfcx(right)) - right**2 + np.log(special.erfc(left)))
 
 
-def erfc_hazard(Z: ArrayLike) -> FloatArray:
+def erfc_hazard(Z: ArrayLike) -> Floats:
     """Return g(Z) = (2/√π) e^{−Z²}/erfc(Z) = (2/√π)/erfcx(Z), which grows like 2Z.
 
     Examples
@@ -204,7 +203,7 @@ def erfc_hazard(Z: ArrayLike) -> FloatArray:
     return np.asarray(2 / math.sqrt(math.pi) / special.erfcx(Z))
 
 
-def student_log_survival(x: ArrayLike, kappa: ArrayLike) -> FloatArray:
+def student_log_survival(x: ArrayLike, kappa: ArrayLike) -> Floats:
     """Return ln(1 − T_κ(x)), the log-survival function of Student's t.
 
     Examples
@@ -219,7 +218,7 @@ def student_log_survival(x: ArrayLike, kappa: ArrayLike) -> FloatArray:
     return np.where(x > 0, log_density + np.log(mills), np.log1p(-beyond))
 
 
-def student_hazard(x: ArrayLike, kappa: ArrayLike) -> FloatArray:
+def student_hazard(x: ArrayLike, kappa: ArrayLike) -> Floats:
     """Return h(x) = density/survival of Student's t, which falls like κ/x for large x.
 
     Examples
@@ -233,12 +232,12 @@ def student_hazard(x: ArrayLike, kappa: ArrayLike) -> FloatArray:
     return np.where(x > 0, 1 / mills, density / (1 - density * mills))
 
 
-def _student_log_density(x: FloatArray, kappa: FloatArray) -> FloatArray:
+def _student_log_density(x: Floats, kappa: Floats) -> Floats:
     log_norm = -special.betaln(kappa / 2, 0.5) - np.log(kappa) / 2
     return np.asarray(log_norm - (kappa + 1) / 2 * np.log1p(x**2 / kappa))
 
 
-def _student_mills(x: FloatArray, kappa: FloatArray) -> FloatArray:
+def _student_mills(x: Floats, kappa: Floats) -> Floats:
     """Return survival/density of Student's t at x ≥ 0."""
     survival = _student_survival(x, kappa)
     near = survival > _SMALLEST_SURVIVAL
@@ -248,7 +247,7 @@ def _student_mills(x: FloatArray, kappa: FloatArray) -> FloatArray:
     return np.where(near, survival / near_density, far_mills)
 
 
-def _student_survival(x: FloatArray, kappa: FloatArray) -> FloatArray:
+def _student_survival(x: Floats, kappa: Floats) -> Floats:
     """Return 1 − T_κ(x) at x ≥ 0, from the incomplete beta function of the smaller argument."""
     square = x**2
     total = kappa + square
@@ -257,7 +256,7 @@ def _student_survival(x: FloatArray, kappa: FloatArray) -> FloatArray:
     return np.asarray(np.where(square > kappa, upper, lower) / 2)
 
 
-def _student_mills_far(x: FloatArray, kappa: FloatArray) -> FloatArray:
+def _student_mills_far(x: Floats, kappa: Floats) -> Floats:
     """Return survival/density = (κ + x²)/(κx) ₂F₁(½, 1; κ/2 + 1; −κ/x²) by its power series."""
     term = np.ones_like(x)
     series = np.ones_like(x)
@@ -267,7 +266,7 @@ def _student_mills_far(x: FloatArray, kappa: FloatArray) -> FloatArray:
     return np.asarray((kappa + x**2) / (kappa * x) * series)
 
 
-def _floats(*values: ArrayLike) -> tuple[FloatArray, ...]:
+def _floats(*values: ArrayLike) -> tuple[Floats, ...]:
     return np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
 
 

@@ -1,7 +1,7 @@
-"""The criterion for sixteen pairs at once, in float32 (design section 2).
+"""The criterion for sixteen pairs at once, in float32: what `reference` states, fast.
 
-Everything is written for one pair; its numbers are SIMD lanes (see `lanes`). Symmetric matrices
-are packed: row by row of the lower triangle, element (i, j ≤ i) at i(i+1)/2 + j.
+Everything is written for one pair; its numbers are SIMD lanes (see `compiled.lanes`). Symmetric
+matrices are packed (see `packing`).
 
 The criterion is evaluated in whitened coordinates. With Σ = C Cᵀ, y = C⁻¹d and z = C⁻¹μ,
 
@@ -14,26 +14,22 @@ takes one triangular solve; G takes C⁻¹, s = C⁻ᵀy and e = C⁻ᵀr.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dmrank.compiled.compiling import compiled, inlined
+from dmrank.compiled.elementary import log, log1p
 from dmrank.compiled.lanes import LANES, QUAD, Lanes, load, spread, sqrt, store, where_less
 from dmrank.compiled.transpose import gather
+from dmrank.directional.packing import packed
 from dmrank.directional.survival import (
     CONSTANT,
     KAPPA,
     TABLE_COLUMNS,
     hazard_and_log_survival,
-    log,
-    log1p,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    LaneRows = NDArray[np.float32]
+from dmrank.support.arrays import Float32s, Int64s
 
 # A pivot below this share of its diagonal element is rounding error of float32.
 _SMALLEST_PIVOT = 1e-6
@@ -66,14 +62,14 @@ class Block(NamedTuple):
         K.
     """
 
-    difference: LaneRows
-    mean: LaneRows
-    kept: LaneRows
-    covariance: LaneRows
-    mean_gradient: LaneRows
-    covariance_gradient: LaneRows
-    table: LaneRows
-    kept_counts: NDArray[np.int64]
+    difference: Float32s
+    mean: Float32s
+    kept: Float32s
+    covariance: Float32s
+    mean_gradient: Float32s
+    covariance_gradient: Float32s
+    table: Float32s
+    kept_counts: Int64s
     aspects: int
 
 
@@ -90,7 +86,7 @@ class FamilyConstants(NamedTuple):
         η, infinite for the gaussian family.
     """
 
-    table: NDArray[np.float32]
+    table: Float32s
     margin: float
     degrees_of_freedom: float
 
@@ -103,18 +99,6 @@ class Ray(NamedTuple):
     by_a: Lanes
     by_rho_over_a: Lanes
     log_likelihood: Lanes
-
-
-@inlined
-def packed(i: int, j: int) -> int:
-    """Return where element (i, j ≤ i) of a packed matrix is.
-
-    Examples
-    --------
-    >>> [packed(i, j) for i, j in [(0, 0), (1, 0), (1, 1), (2, 0)]]
-    [0, 1, 2, 3]
-    """
-    return ((i * (i + 1)) >> 1) + j
 
 
 @compiled
@@ -158,7 +142,10 @@ def separate_missing(block: Block, family: FamilyConstants) -> None:
 
 @compiled
 def drop_aspects(block: Block) -> None:
-    """Pad Σ and μ where an aspect is dropped: 1 on the diagonal, else 0 (design section 2)."""
+    """Pad Σ and μ where an aspect is dropped: 1 on the diagonal, else 0.
+
+    The aspect then adds nothing to A, ρ, E and ln|Σ|: it is marginalised.
+    """
     for i in range(block.aspects):
         kept = load(block.kept, i)
         store(block.mean, i, kept * load(block.mean, i))
@@ -252,8 +239,8 @@ def _apply_family(
     rho: Lanes,
     E: Lanes,
 ) -> Ray:
-    # Both families of design section 2 as one: with h the hazard of the normal or t distribution,
-    # the gaussian f_ρ = g q/2 is h√A and f_A = −(1 + hx)/(2A), as for student.
+    # Both families as one: with h the hazard of the normal or the t distribution, the gaussian
+    # f_ρ = g q/2 of `families` is h√A and f_A = −(1 + hx)/(2A), as for student.
     eta = family.degrees_of_freedom
     is_gaussian = math.isinf(eta)
     stretch = sqrt(A)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached, compiled
 from dmrank.compiled.ranges import for_ranges
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 _ROWS_PER_TASK = 1_024
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
@@ -21,9 +22,7 @@ _FAR = -12.0
 _TERMS = 12
 
 
-def log_all_positive(
-    mean: ArrayLike, covariance: ArrayLike, threads: int | None = None
-) -> NDArray[np.float64]:
+def log_all_positive(mean: ArrayLike, covariance: ArrayLike, threads: int | None = None) -> Floats:
     """Return ln P(X > 0 on all entries) of X ~ N(μ, Σ), by the method of Mendell and Elston (1974).
 
     P = Π_k P(X_k > 0 | X_1 > 0, …, X_{k−1} > 0), where what is left after each condition is taken
@@ -64,17 +63,18 @@ def log_all_positive(
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _log_all_positive(start: int, stop: int, means: Any, covariances: Any, found: Any) -> None:
+@cached
+def _log_all_positive(
+    start: int, stop: int, means: Floats, covariances: Floats, found: Floats
+) -> None:
     K = means.shape[1]
-    order = np.empty(K, np.int64)
     distance = np.empty(K)
     mu = np.empty(K)
     Sigma = np.empty((K, K))
     for row in range(start, stop):
         for k in range(K):
             distance[k] = means[row, k] / math.sqrt(covariances[row, k, k])
-        _sort_by(distance, order)
+        order = np.argsort(distance, kind="mergesort")
         for k in range(K):
             mu[k] = means[row, order[k]]
             for other in range(K):
@@ -82,8 +82,8 @@ def _log_all_positive(start: int, stop: int, means: Any, covariances: Any, found
         found[row] = _product_of_conditions(mu, Sigma)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _product_of_conditions(mu: Any, Sigma: Any) -> float:
+@compiled
+def _product_of_conditions(mu: Floats, Sigma: Floats) -> float:
     """Return Σ_k ln P(X_k > 0 | all before), changing μ and Σ to what is left after each."""
     total = 0.0
     for k in range(len(mu)):
@@ -103,7 +103,7 @@ def _product_of_conditions(mu: Any, Sigma: Any) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def log_normal_cdf(z: float) -> tuple[float, float]:
     """Return ln Φ(z) and φ(z)/Φ(z) of the standard normal distribution."""
     log_density = -0.5 * z * z - _LOG_ROOT_TWO_PI
@@ -115,14 +115,3 @@ def log_normal_cdf(z: float) -> tuple[float, float]:
     for term in range(_TERMS, 0, -1):
         hazard = -z + term / hazard
     return log_density - math.log(hazard), hazard
-
-
-@njit(cache=True, nogil=True)
-def _sort_by(values: Any, order: Any) -> None:
-    """Put into ``order`` the positions of few values, the smallest first."""
-    for k in range(len(values)):
-        place = k
-        while place > 0 and values[order[place - 1]] > values[k]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = k

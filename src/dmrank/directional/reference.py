@@ -1,8 +1,13 @@
 """The directional criterion, written to be read: NumPy, float64, no tricks for speed.
 
-It is the mathematics of design section 2 line by line and the truth that the fast kernels are
-tested against. Every function takes one pair or broadcasts over leading batch dimensions: vectors
-have shape (..., K), matrices (..., K, K).
+It is the mathematics line by line and the truth that the fast kernels are tested against. With
+the observed difference d and the predicted μ and Σ, s = Σ⁻¹d, t = Σ⁻¹μ and
+
+    A = d·s ,  ρ = d·t / A ,  e = t − ρs ,  E = (μ − ρd)·e
+
+the log-likelihood of the direction of d is −½ ln|Σ| + f(E, A, ρ) + constant, f that of a family.
+Every function takes one pair or broadcasts over leading batch dimensions: vectors have shape
+(..., K), matrices (..., K, K).
 
 A pair keeps an aspect if ``kept`` is true there (by default every aspect). A dropped aspect is
 marginalised by padding: 1 on its diagonal of Σ, 0 in the rest of its row and column, 0 in d and μ.
@@ -11,16 +16,17 @@ marginalised by padding: 1 on its diagonal of Σ, 0 in the rest of its row and c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dmrank.directional.covariance import log_determinant
+from dmrank.support.arrays import Array, Bools, Floats
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from dmrank.directional.families import Family, FloatArray
+    from dmrank.directional.families import Family
 
 
 class RayStatistics(NamedTuple):
@@ -42,19 +48,19 @@ class RayStatistics(NamedTuple):
         ln|Σ|.
     """
 
-    A: FloatArray
-    rho: FloatArray
-    E: FloatArray
-    s: FloatArray
-    e: FloatArray
-    log_determinant: FloatArray
+    A: Floats
+    rho: Floats
+    E: Floats
+    s: Floats
+    e: Floats
+    log_determinant: Floats
 
 
 class Gradients(NamedTuple):
     """The gradient of a log-likelihood: ∂/∂μ and the symmetric G = ∂/∂Σ."""
 
-    mean: FloatArray
-    covariance: FloatArray
+    mean: Floats
+    covariance: Floats
 
 
 def ray_statistics(
@@ -87,7 +93,7 @@ def ray_statistics(
     >>> print(ray.A, ray.rho, ray.E)
     5.0 1.0 20.0
     """
-    return _ray_statistics(_Pair.of(difference, mean, covariance, kept))
+    return _ray_statistics(_Pair.from_arrays(difference, mean, covariance, kept))
 
 
 def log_likelihood(
@@ -96,7 +102,7 @@ def log_likelihood(
     covariance: ArrayLike,
     family: Family,
     kept: ArrayLike | None = None,
-) -> FloatArray:
+) -> Floats:
     """Return the log-likelihood of the observed direction, all constants included.
 
     It is ln ∫_ξ^∞ p(γd) dγ, with p the density of the family with mean μ and matrix Σ (paper
@@ -116,7 +122,7 @@ def log_likelihood(
     >>> print(log_likelihood(d, mu, Sigma, Gaussian(margin=0.2)).round(4))
     -11.7612
     """
-    pair = _Pair.of(difference, mean, covariance, kept)
+    pair = _Pair.from_arrays(difference, mean, covariance, kept)
     ray = _ray_statistics(pair)
     K = pair.aspects
     A = np.where(ray.A > 0, ray.A, 1.0)
@@ -149,7 +155,7 @@ def gradients(
     >>> print(gradients(d, mu, Sigma, Gaussian(margin=0.2)).mean.round(4))
     [-1.9252 -4.0374]
     """
-    pair = _Pair.of(difference, mean, covariance, kept)
+    pair = _Pair.from_arrays(difference, mean, covariance, kept)
     ray = _ray_statistics(pair)
     A = np.where(ray.A > 0, ray.A, 1.0)
     f = family.derivatives(ray.E, A, ray.rho, pair.aspects)
@@ -176,7 +182,7 @@ def confidence(
     covariance: ArrayLike,
     family: Family,
     kept: ArrayLike | None = None,
-) -> FloatArray:
+) -> Floats:
     """Return how much density lies along the predicted direction itself (paper 4.3).
 
     It is ∫_0^∞ p(γ μ/‖μ‖) dγ, all constants included: the line integral of the density from 0
@@ -209,13 +215,13 @@ def confidence(
 class _Pair:
     """A pair with its dropped aspects padded, and the number K of those it keeps."""
 
-    difference: FloatArray
-    mean: FloatArray
-    covariance: FloatArray
-    kept: NDArray[np.bool_]
+    difference: Floats
+    mean: Floats
+    covariance: Floats
+    kept: Bools
 
     @classmethod
-    def of(
+    def from_arrays(
         cls, difference: ArrayLike, mean: ArrayLike, covariance: ArrayLike, kept: ArrayLike | None
     ) -> _Pair:
         d = np.asarray(difference, dtype=np.float64)
@@ -231,7 +237,7 @@ class _Pair:
         )
 
     @property
-    def aspects(self) -> FloatArray:
+    def aspects(self) -> Floats:
         # At least 1 keeps κ = η + K − 1 positive where nothing is kept, and A = 0 anyway.
         return np.asarray(np.maximum(self.kept.sum(axis=-1), 1), dtype=np.float64)
 
@@ -247,9 +253,9 @@ def _ray_statistics(pair: _Pair) -> RayStatistics:
     return RayStatistics(A, rho, E, s, e, log_determinant(Sigma))
 
 
-def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+def _dot(a: Floats, b: Floats) -> Floats:
     return np.asarray((a * b).sum(axis=-1))
 
 
-def _outer(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def _outer(a: Array, b: Array) -> Array:
     return np.asarray(a[..., :, None] * b[..., None, :])

@@ -1,4 +1,4 @@
-"""exp, ln and the survival functions of both families, in SIMD lanes.
+"""The survival functions of both families, in SIMD lanes.
 
 The survival function S of the standard normal and of Student's t with κ degrees of freedom have
 one form. With w = (1 + x²/κ)^{−½}, P = w^κ and x̃ = x w (normal, κ = ∞: w = 1, P = e^{−x²/2},
@@ -14,28 +14,17 @@ where m neither underflows nor cancels. (√(2/π) + x̃) m(x̃) is a polynomial
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial
 from scipy import special
 
 from dmrank.compiled.compiling import inlined
-from dmrank.compiled.lanes import (
-    Lanes,
-    exponent_of,
-    load,
-    mantissa_of,
-    power_of_two,
-    spread,
-    sqrt,
-    where_less,
-)
+from dmrank.compiled.elementary import exp, log, log1p
+from dmrank.compiled.lanes import Lanes, load, spread, sqrt, where_less
 from dmrank.compiled.transpose import padded
 from dmrank.directional.families import Family, Student, erfc_hazard, student_hazard
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from dmrank.support.arrays import Float32s, Floats
 
 # Columns of the family table; the coefficients of the polynomial follow, the highest first.
 KAPPA, LOG_DENSITY, CONSTANT, COEFFICIENTS = range(4)
@@ -46,59 +35,9 @@ TABLE_COLUMNS = padded(_LAST_COEFFICIENT + 1)
 _CENTRE = 3.0
 _SHIFT = math.sqrt(2 / math.pi)
 
-_LN2_HIGH, _LN2_LOW = 0.693145751953125, 1.42860682030941723212e-6
-# Adding and subtracting 1.5·2²³ rounds a float32 to the nearest whole number.
-_ROUNDING = 12582912.0
-# exp(±87) is the range of float32, nearly.
-_LARGEST_EXPONENT = 87.0
-
 
 @inlined
-def exp(x: Lanes) -> Lanes:
-    """Return eˣ, relative error below 3e-7; x is first cut to [−87, 87]."""
-    x = where_less(x, -_LARGEST_EXPONENT, -_LARGEST_EXPONENT, x)
-    x = where_less(x, _LARGEST_EXPONENT, x, _LARGEST_EXPONENT)
-    n = (x * (1.0 / math.log(2.0)) + _ROUNDING) - _ROUNDING
-    r = (x - n * _LN2_HIGH) - n * _LN2_LOW
-    # (eʳ − 1 − r)/r² on |r| ≤ ½ ln 2, Chebyshev fit.
-    p = r * 1.3933644342264961e-3 + 8.363175565575566e-3
-    p = p * r + 4.1666464963820565e-2
-    p = p * r + 1.6666577003159216e-1
-    p = p * r + 5.000000013465916e-1
-    return ((p * r) * r + r + 1.0) * power_of_two(n)
-
-
-@inlined
-def log(x: Lanes) -> Lanes:
-    """Return ln x of positive normal x, absolute error below 1e-7 max(1, |ln x|)."""
-    m = mantissa_of(x)
-    n = exponent_of(x)
-    n = where_less(m, math.sqrt(2.0), n, n + 1.0)
-    f = where_less(m, math.sqrt(2.0), m, 0.5 * m) - 1.0
-    # (ln(1+f) − f + f²/2)/f³ on √½ ≤ 1+f ≤ √2, Chebyshev fit.
-    p = f * 7.149754055908532e-2 - 1.157120079544222e-1
-    p = p * f + 1.1661511033799862e-1
-    p = p * f - 1.2411050671150065e-1
-    p = p * f + 1.4249936535574104e-1
-    p = p * f - 1.6668480240245068e-1
-    p = p * f + 2.0000707478304475e-1
-    p = p * f - 2.4999989048722646e-1
-    p = p * f + 3.3333331190849047e-1
-    square = f * f
-    return n * _LN2_HIGH + (f + (n * _LN2_LOW + (p * f * square - 0.5 * square)))
-
-
-@inlined
-def log1p(x: Lanes) -> Lanes:
-    """Return ln(1 + x) for x ≥ 0, relative error below 3e-7."""
-    rounded = 1.0 + x
-    return log(rounded) - ((rounded - 1.0) - x) / rounded
-
-
-@inlined
-def hazard_and_log_survival(
-    x: Lanes, is_gaussian: bool, table: NDArray[np.float32]
-) -> tuple[Lanes, Lanes]:
+def hazard_and_log_survival(x: Lanes, is_gaussian: bool, table: Float32s) -> tuple[Lanes, Lanes]:
     """Return h(x) = density/S(x) and ln S(x) of the family whose constants ``table`` holds.
 
     Parameters
@@ -134,7 +73,7 @@ def hazard_and_log_survival(
     return hazard, log_survival
 
 
-def family_table(family: Family, aspects: int) -> NDArray[np.float32]:
+def family_table(family: Family, aspects: int) -> Float32s:
     """Return the constants of a family, row k those of a pair that keeps k aspects.
 
     Parameters
@@ -176,11 +115,11 @@ def family_table(family: Family, aspects: int) -> NDArray[np.float32]:
     return table
 
 
-def _mills_coefficients(kappa: float) -> NDArray[np.float64]:
+def _mills_coefficients(kappa: float) -> Floats:
     """Return the polynomial of (√(2/π) + x̃) m(x̃) in v = (x̃ − 3)/(x̃ + 3), highest power first."""
     end = 1.0 if math.isinf(kappa) else (math.sqrt(kappa) - _CENTRE) / (math.sqrt(kappa) + _CENTRE)
 
-    def scaled_mills(v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scaled_mills(v: Floats) -> Floats:
         right = _CENTRE * (1 + v) / (1 - v)
         if math.isinf(kappa):
             return (_SHIFT + right) * math.sqrt(2) / erfc_hazard(right / math.sqrt(2))

@@ -1,18 +1,15 @@
 """Many small triangular systems at once."""
 
-# mypy: disable-error-code="untyped-decorator"
-# Numba's decorators are untyped: what they wrap is still checked.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import Bools, Floats
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def whiten(covariances: Floats, kept: NDArray[np.bool_], columns: Floats) -> Floats:
+@cached
+def whiten(covariances: Floats, kept: Bools, columns: Floats) -> Floats:
     """Return L⁻¹X of each row, with Σ = L Lᵀ over the entries that are kept and 0 in the others.
 
     NumPy would call LAPACK once per row, which costs more than such a small system.

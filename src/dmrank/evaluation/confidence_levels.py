@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from dmrank.answers.compare import order_confidences, order_probabilities
 from dmrank.evaluation.order_pairs import OrderPairs
 from dmrank.metrics import pair_accuracy
-from dmrank.models.kinds.multivariate import MultivariateModel
+from dmrank.models.base import Model
 from dmrank.support.arrays import Floats, Int64s
-from dmrank.support.errors import ConfigError
+from dmrank.support.errors import ConfigError, UnsupportedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class CalibrationCurve:
     error: float
 
 
-def pair_confidence(model: MultivariateModel, pairs: OrderPairs) -> Floats:
+def pair_confidence(model: Model, pairs: OrderPairs) -> Floats:
     """Return how sure a model is of each order: the line integral along its own direction.
 
     It is ∫_0^∞ p(γ μ/‖μ‖) dγ with the family of the model, its predicted mean difference μ and
@@ -77,7 +78,15 @@ def pair_confidence(model: MultivariateModel, pairs: OrderPairs) -> Floats:
     True
     """
     pairs.check(model)
-    return model._order_confidences(pairs.users, pairs.first, pairs.second)
+    return _known(model, order_confidences(model, pairs.users, pairs.first, pairs.second))
+
+
+def _known(model: Model, values: Floats | None) -> Floats:
+    if values is None:
+        raise UnsupportedError(
+            f"{type(model).__name__} has no covariance, and cannot say how sure it is: use DMR"
+        )
+    return values
 
 
 def confidence_levels(
@@ -112,14 +121,14 @@ def confidence_levels(
     )
 
 
-def order_probability(model: MultivariateModel, pairs: OrderPairs) -> Floats:
+def order_probability(model: Model, pairs: OrderPairs) -> Floats:
     """Return the calibrated probability that the first item beats the second, n × K.
 
     The difference of two calibrated ratings of one user is b_k (r̂_uik − r̂_ujk), and its variance
     is the calibrated diagonal of Σ_uij.
     """
     pairs.check(model)
-    return model._order_probabilities(pairs.users, pairs.first, pairs.second)
+    return _known(model, order_probabilities(model, pairs.users, pairs.first, pairs.second))
 
 
 def calibration_curve(probability: Floats, observed: Floats, bins: int = 10) -> CalibrationCurve:

@@ -100,7 +100,7 @@ def explains(model: Model) -> bool:
     """
     primary = model.catalogue.aspect(model.catalogue.primary_aspect)
     anyone = np.zeros(1, dtype=np.int32)
-    return model._aspect_relevance(anyone, anyone, primary) is not None
+    return model.aspect_relevance(anyone, anyone, primary) is not None
 
 
 def _random_aspects(rows: int, aspects: int, primary: int, seed: int) -> Int64s:
@@ -113,7 +113,7 @@ def _most_relevant(model: Model, test: WarmRows, primary: int) -> Int64s:
     selected = np.empty(len(test.users), dtype=np.int64)
     for start in range(0, len(selected), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        relevance = model._aspect_relevance(test.users[rows], test.items[rows], primary)
+        relevance = model.aspect_relevance(test.users[rows], test.items[rows], primary)
         if relevance is None:
             raise ConfigError(
                 f"{type(model).__name__} does not explain its rankings: give a model that does, "

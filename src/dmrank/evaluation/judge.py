@@ -11,8 +11,7 @@ from dmrank.data.ratings import Ratings, Split
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen, with_ids_of
 from dmrank.evaluation.protocols import Full, Protocol, parse_protocol
 from dmrank.evaluation.report import Report
-from dmrank.fitted.rankers import make_ranker
-from dmrank.fitted.scorers import Scorer
+from dmrank.fitted.scorers import Scorer, make_ranker
 from dmrank.metrics import Coverage, Metric, parse_any_metric
 from dmrank.models.base import Model
 from dmrank.support.arrays import Floats
@@ -85,7 +84,7 @@ def evaluate(
     with bar("evaluating", total=len(named) * len(chosen)) as progress:
         for done, (name, aspect) in enumerate(product(named, chosen), start=1):
             model = named[name]
-            scorer = model._scorer(model._weights(aspect))
+            scorer = model.scorer(model.weights(aspect))
             if of_each:
                 ranks = ranking.ranks(aspect, scorer, threads)
                 gains = np.nan_to_num(held_out.query(aspect).gains)

@@ -89,7 +89,7 @@ class OrderPairs:
         for rows in self.blocks():
             # Both items in one call: a model that scores user by user does so once.
             items = np.concatenate([self.first[rows], self.second[rows]])
-            scores = model._raw_scores(np.tile(self.users[rows], 2), items)
+            scores = model.score_pairs(np.tile(self.users[rows], 2), items)
             of_first, of_second = np.split(scores.astype(np.float64), 2)
             differences[rows] = of_first - of_second
         return differences

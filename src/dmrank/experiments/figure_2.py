@@ -157,6 +157,6 @@ def _seen_by(
     model = study.model(name)
     assert isinstance(model, DMR)
     users, items = np.full(2, pair.user), np.array(pair.items)
-    first, second = model._raw_scores(users, items).astype(np.float64)
-    covariance = model._covariances(users, items).sum(axis=0)
+    first, second = model.score_pairs(users, items).astype(np.float64)
+    covariance = model.covariances(users, items).sum(axis=0)
     return (first - second)[aspects], covariance[np.ix_(aspects, aspects)], model

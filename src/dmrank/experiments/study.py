@@ -174,7 +174,7 @@ class Study:
         parameters = {name: trial[name] for name in names}
         key = f"{contender.name}-finalist-{number}"
         model = self.fitted(key, contender.kind(**{**parameters, **self._given(contender)}))
-        value = self._validator(model._scorer(model._weights(None)), self.settings.threads)
+        value = self._validator(model.scorer(model.weights(None)), self.settings.threads)
         return {"parameters": parameters, "value": value, "key": key}
 
     @cached_property

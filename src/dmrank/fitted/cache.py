@@ -5,31 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Self, TypeVar
 
-from dmrank.fitted.contract import Hooks
-
 Thing = TypeVar("Thing")
 
 #: So many things are kept of a model: a service asks for a few mixes again and again.
 _MOST_KEPT = 16
 
 
-class Kept:
+class Cache:
     """A few things that were made from the arrays of a model, kept for the next question.
 
-    Parameters
-    ----------
-    arrays : dict
-        What the things are made from. A model that is given other arrays needs another `Kept`.
+    A model that is given other arrays needs another cache.
 
     Examples
     --------
-    >>> kept = Kept({})
-    >>> kept("answer", lambda: 42), kept("answer", lambda: 43)
+    >>> cache = Cache()
+    >>> cache("answer", lambda: 42), cache("answer", lambda: 43)
     (42, 42)
     """
 
-    def __init__(self, arrays: dict[str, Any]) -> None:
-        self.arrays = arrays
+    def __init__(self) -> None:
         self._things: dict[Hashable, Any] = {}
 
     def __call__(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
@@ -44,19 +38,6 @@ class Kept:
             self._things[key] = found
         return found
 
-    def __reduce__(self) -> tuple[type[Self], tuple[dict[str, Any]]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         # A copy of a model makes its things again.
-        return type(self), ({},)
-
-
-class Keeping(Hooks):
-    """What keeps things between questions."""
-
-    _kept_things: Kept | None = None
-
-    @property
-    def _kept(self) -> Kept:
-        kept = self._kept_things
-        if kept is None or kept.arrays is not self._arrays:
-            kept = self._kept_things = Kept(self._arrays)
-        return kept
+        return type(self), ()

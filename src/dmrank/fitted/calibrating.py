@@ -1,53 +1,130 @@
-"""From scores to ratings: which rows a fitted model is calibrated on."""
+"""How a fitted model is calibrated: on training ratings, and on held-out ones if there are any."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Ratings
 from dmrank.data.training_scale import to_training_scale
-from dmrank.fitted.calibration import Calibration, Rows, calibrate
-from dmrank.fitted.contract import Hooks
+from dmrank.directional.families import Family, Student
+from dmrank.fitted.calibration import (
+    Calibration,
+    ScoredRatings,
+    calibrate,
+    covariance_factor,
+    order_factor,
+)
+from dmrank.fitted.contract import FittedModel
 from dmrank.fitted.fitting import training_values
+from dmrank.support.arrays import Codes, Float32s, Floats, Int32s
 from dmrank.training.held_out import HeldOut
 
-
-class Calibrating(Hooks):
-    """What learns how scores become ratings on the training scale."""
-
-    #: Whether scores are ratings on the training scale, which need no calibration.
-    scores_are_ratings: ClassVar[bool] = False
-
-    def _calibrate(self, ratings: Ratings, validation: Ratings | None) -> Calibration:
-        """Calibrate on training ratings, and on held-out ones if there are any."""
-        n_users = len(ratings.users)
-        if self.scores_are_ratings:
-            return Calibration.none(n_users, len(ratings.aspects))
-        rows = self._rows(ratings.user_codes, ratings.item_codes, training_values(ratings))
-        held_out = None if validation is None else self._held_out_rows(ratings, validation)
-        return calibrate(rows, n_users, held_out)
-
-    def _rows(
-        self,
-        users: NDArray[np.integer],
-        items: NDArray[np.integer],
-        ratings: NDArray[np.float32],
-    ) -> Rows:
-        return Rows(users, self._raw_scores(users, items), ratings)
-
-    def _held_out_rows(self, train: Ratings, validation: Ratings) -> Rows:
-        return self._rows(*held_out_ratings(train, validation))
+#: So many ratings are enough for one number.
+_ENOUGH_ROWS = 20_000
+#: Vectors whose matrices are in memory at once.
+_BLOCK = 8_192
 
 
-def held_out_ratings(
-    train: Ratings, validation: Ratings
-) -> tuple[NDArray[np.integer], NDArray[np.int32], NDArray[np.float32]]:
+def calibrate_model(
+    model: FittedModel, ratings: Ratings, validation: Ratings | None
+) -> Calibration:
+    """Learn how the scores of a model become ratings, and Σ the spread of these."""
+    calibration = _calibrate_scores(model, ratings, validation)
+    if not has_covariances(model):
+        return calibration
+    users, items, values = (
+        (ratings.user_codes, ratings.item_codes, training_values(ratings))
+        if validation is None
+        else held_out_ratings(ratings, validation)
+    )
+    order = np.random.default_rng(model.config.seed).permutation(len(users))
+    rows = order[:_ENOUGH_ROWS]
+    covariances = model.covariances(users[rows], items[rows])
+    assert covariances is not None
+    predicted = calibration(users[rows], model.score_pairs(users[rows], items[rows]))
+    spread = covariance_factor(values[rows] - predicted, covariances)
+    eta = degrees_of_freedom(model.family())
+    orders = None
+    if validation is not None:
+        # Rows of one user, drawn in any order: each makes a pair with the next.
+        rows = order[np.argsort(users[order], kind="stable")]
+        same = users[rows[1:]] == users[rows[:-1]]
+        first, second = rows[1:][same][:_ENOUGH_ROWS], rows[:-1][same][:_ENOUGH_ROWS]
+        mean, deviation = pair_differences(
+            model, calibration, users[first], items[first], items[second]
+        )
+        orders = order_factor(values[first] - values[second], mean / deviation, eta)
+    if orders is None:
+        orders = spread * _scale_of_variance(eta)
+    return replace(calibration, covariance_factor=spread, order_factor=orders)
+
+
+def _calibrate_scores(
+    model: FittedModel, ratings: Ratings, validation: Ratings | None
+) -> Calibration:
+    n_users = len(ratings.users)
+    if model.scores_are_ratings:
+        return Calibration.identity(n_users, len(ratings.aspects))
+    rows = _scored(model, ratings.user_codes, ratings.item_codes, training_values(ratings))
+    held_out = None
+    if validation is not None:
+        held_out = _scored(model, *held_out_ratings(ratings, validation))
+    return calibrate(rows, n_users, held_out)
+
+
+def _scored(model: FittedModel, users: Codes, items: Codes, ratings: Float32s) -> ScoredRatings:
+    return ScoredRatings(users, model.score_pairs(users, items), ratings)
+
+
+def held_out_ratings(train: Ratings, validation: Ratings) -> tuple[Codes, Int32s, Float32s]:
     """Return users, items and ratings on the training scale of what training knows the ids of."""
     known = HeldOut.of(train, validation)
     values = np.full((len(known.values), len(train.aspects)), np.nan, dtype=np.float32)
     values[:, [train.aspect(name) for name in known.aspects]] = known.values
     users = np.repeat(known.users, np.diff(known.items.pointer))
     return users, known.items.items, to_training_scale(values, train.scale).astype(np.float32)
+
+
+def pair_differences(
+    model: FittedModel, calibration: Calibration, users: Codes, first: Codes, second: Codes
+) -> tuple[Floats, Floats]:
+    """Return calibrated means b_k (r̂_uik − r̂_ujk), and √Σ_uijkk, which is not calibrated."""
+    raw = model.score_pairs(users, first) - model.score_pairs(users, second)
+    deviation = np.empty(raw.shape)
+    for rows in blocks(len(users)):
+        covariances = pair_covariances(model, users[rows], first[rows], second[rows])
+        deviation[rows] = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    return np.asarray(calibration.slope * raw, dtype=np.float64), deviation
+
+
+def has_covariances(model: FittedModel) -> bool:
+    """Return whether a model knows how the aspects of a rating vary together."""
+    anyone = np.zeros(1, dtype=np.int32)
+    return model.covariances(anyone, anyone) is not None
+
+
+def pair_covariances(model: FittedModel, users: Codes, first: Codes, second: Codes) -> Floats:
+    """Return Σ_uij = Σ_ui + Σ_uj of a model that has covariances."""
+    one, other = model.covariances(users, first), model.covariances(users, second)
+    assert one is not None
+    assert other is not None
+    return one + other
+
+
+def blocks(rows: int) -> list[slice]:
+    """Return ranges of rows whose matrices are in memory at once."""
+    return [slice(start, start + _BLOCK) for start in range(0, rows, _BLOCK)]
+
+
+def degrees_of_freedom(family: Family) -> float | None:
+    """Return η of the student family, None for the gaussian one."""
+    return family.degrees_of_freedom if isinstance(family, Student) else None
+
+
+def _scale_of_variance(eta: float | None) -> float:
+    """Return the squared scale of a distribution with variance 1: 1, for Student's t (η−2)/η."""
+    if eta is None or eta <= 2:
+        return 1.0
+    return (eta - 2) / eta

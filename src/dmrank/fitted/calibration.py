@@ -1,4 +1,4 @@
-"""From scores to ratings: what the directional criterion leaves open (design section 2).
+"""From scores to ratings: what the directional criterion leaves open (docs/dmr.md).
 
 The criterion fixes the order of a user's items, not the level and scale of the scores. A small
 regression maps scores to the training scale 1–5, r = a_k + b_k r̂ + o_u, one factor maps Σ to the
@@ -12,13 +12,13 @@ ranking changes, not even by a mix of aspects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
+
+from dmrank.support.arrays import AnyFloats, Array, Arrays, Bools, Codes, Float32s, Floats
 
 #: A user's offset is shrunk as if so many ratings with offset 0 had been seen.
 _PSEUDO_RATINGS = 5.0
@@ -30,7 +30,7 @@ _ENOUGH = 300
 _SLOPE_CHANGE = (0.02, 1.5)
 
 
-class Rows(NamedTuple):
+class ScoredRatings(NamedTuple):
     """Rating vectors with their scores.
 
     Attributes
@@ -41,9 +41,9 @@ class Rows(NamedTuple):
         Scores, and ratings on the training scale with NaN where missing.
     """
 
-    users: NDArray[np.integer]
-    scores: NDArray[np.float32]
-    ratings: NDArray[np.float32]
+    users: Codes
+    scores: Float32s
+    ratings: Float32s
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,20 +63,18 @@ class Calibration:
         vectors in the probability of an order.
     """
 
-    intercept: NDArray[np.float32]
-    slope: NDArray[np.float32]
-    offset: NDArray[np.float32]
-    covariance_factor: NDArray[np.float32]
-    order_factor: NDArray[np.float32]
+    intercept: Float32s
+    slope: Float32s
+    offset: Float32s
+    covariance_factor: Float32s
+    order_factor: Float32s
 
-    def __call__(
-        self, users: NDArray[np.integer], scores: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
+    def __call__(self, users: Codes, scores: Float32s) -> Float32s:
         """Return calibrated ratings of scores (n × K) of the given users (n)."""
         return self.intercept + self.slope * scores + self.offset[users][:, None]
 
     @classmethod
-    def none(cls, users: int, aspects: int) -> Calibration:
+    def identity(cls, users: int, aspects: int) -> Calibration:
         """Return what leaves scores as they are."""
         return cls(
             intercept=np.zeros(aspects, dtype=np.float32),
@@ -86,12 +84,12 @@ class Calibration:
             order_factor=np.ones(1, dtype=np.float32),
         )
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, Array]:
         """Return the arrays that a model file keeps."""
         return {f"calibration.{name}": array for name, array in vars(self).items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration:
+    def from_arrays(cls, arrays: Arrays) -> Calibration:
         """Undo :meth:`to_arrays`."""
         given = {name: arrays.get(f"calibration.{name}") for name in cls.__dataclass_fields__}
         if given["order_factor"] is None:  # a file of an older version
@@ -99,16 +97,18 @@ class Calibration:
         return cls(**given)  # type: ignore[arg-type]
 
 
-def calibrate(rows: Rows, n_users: int, held_out: Rows | None = None) -> Calibration:
+def calibrate(
+    rows: ScoredRatings, n_users: int, held_out: ScoredRatings | None = None
+) -> Calibration:
     """Fit slope and intercept per aspect and an offset per user, in turns, by least squares.
 
     Parameters
     ----------
-    rows : Rows
+    rows : ScoredRatings
         Training rows.
     n_users : int
         Number of users M.
-    held_out : Rows, optional
+    held_out : ScoredRatings, optional
         Rows that were not trained on; a few are ignored.
     """
     slope = _within_user_slope(rows, n_users)
@@ -138,12 +138,12 @@ def calibrate(rows: Rows, n_users: int, held_out: Rows | None = None) -> Calibra
 
 
 def user_offsets(
-    rows: Rows,
-    intercept: NDArray[np.floating[Any]],
-    slope: NDArray[np.floating[Any]],
-    before: NDArray[np.floating[Any]],
-    counts: NDArray[np.floating[Any]],
-) -> NDArray[np.float64]:
+    rows: ScoredRatings,
+    intercept: AnyFloats,
+    slope: AnyFloats,
+    before: AnyFloats,
+    counts: AnyFloats,
+) -> Floats:
     """Return the shrunk mean of what is left of each user's ratings.
 
     `before` and `counts` are offset and number of ratings of each user that were known before.
@@ -156,9 +156,7 @@ def user_offsets(
     return np.asarray(total / (weight + new))
 
 
-def covariance_factor(
-    residuals: NDArray[np.floating[Any]], covariances: NDArray[np.floating[Any]]
-) -> NDArray[np.float32]:
+def covariance_factor(residuals: AnyFloats, covariances: AnyFloats) -> Float32s:
     """Return the factor c for which residuals have the covariance c Σ: the mean of eᵀΣ⁻¹e / K.
 
     Parameters
@@ -175,7 +173,7 @@ def covariance_factor(
     """
     kept = ~np.isnan(residuals)
     both = kept[:, :, None] & kept[:, None, :]
-    # Marginalising a missing aspect is the identity in its row and column (design section 2).
+    # Marginalising a missing aspect is the identity in its row and column.
     padded = np.where(both, covariances, np.eye(kept.shape[1]))
     e = np.where(kept, residuals, 0.0)
     distance = (e * np.linalg.solve(padded, e[:, :, None])[:, :, 0]).sum(axis=1)
@@ -184,10 +182,10 @@ def covariance_factor(
 
 
 def order_factor(
-    observed: NDArray[np.floating[Any]],
-    distance: NDArray[np.floating[Any]],
+    observed: AnyFloats,
+    distance: AnyFloats,
     degrees_of_freedom: float | None = None,
-) -> NDArray[np.float32] | None:
+) -> Float32s | None:
     """Return the factor of Σ_uij under which observed orders are most likely; None: too few.
 
     The probability of an order is F(m/√(c Σ)), F the distribution function of the normal or of
@@ -218,7 +216,7 @@ def order_factor(
     return np.array([np.exp(best.x)], dtype=np.float32)
 
 
-def _slope_change(rows: Rows, slope: NDArray[np.float64], n_users: int) -> float:
+def _slope_change(rows: ScoredRatings, slope: Floats, n_users: int) -> float:
     """Return what all slopes have to be multiplied with to fit rows that were not trained on."""
     users, known, x, observed = _filled(rows)
     if len(users) - len(np.unique(users)) < _ENOUGH:
@@ -230,7 +228,7 @@ def _slope_change(rows: Rows, slope: NDArray[np.float64], n_users: int) -> float
     return float(np.clip(xy / max(xx, 1e-9), *_SLOPE_CHANGE))
 
 
-def _within_user_slope(rows: Rows, n_users: int) -> NDArray[np.float64]:
+def _within_user_slope(rows: ScoredRatings, n_users: int) -> Floats:
     """Regress ratings on scores among the ratings of one user, over all users, per aspect.
 
     Only differences within a user are used: the level of a user's scores is arbitrary.
@@ -244,8 +242,8 @@ def _within_user_slope(rows: Rows, n_users: int) -> NDArray[np.float64]:
 
 
 def _filled(
-    rows: Rows,
-) -> tuple[NDArray[np.integer], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    rows: ScoredRatings,
+) -> tuple[Codes, Floats, Floats, Bools]:
     """Return users, ratings and scores with 0 where the rating is missing, and where it is not."""
     observed = ~np.isnan(rows.ratings)
     known = np.where(observed, rows.ratings, 0).astype(np.float64)
@@ -253,12 +251,12 @@ def _filled(
 
 
 def _within_users(
-    users: NDArray[np.integer],
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    observed: NDArray[np.bool_],
+    users: Codes,
+    x: Floats,
+    y: Floats,
+    observed: Bools,
     n_users: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return x and y less their means over the observed rows of each user; 0 where missing."""
     of_user = np.maximum(np.bincount(users, observed, minlength=n_users), 1)
     mean_x = np.bincount(users, x, minlength=n_users) / of_user

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.data.ids import Ids, Kind
 from dmrank.data.ratings import Ratings
 from dmrank.fitted.evidence import Evidence
 from dmrank.ranking import ItemLists, lists_of
+from dmrank.support.arrays import Array, Arrays, Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.support.errors import UnknownAspectError, did_you_mean
 
 
@@ -26,14 +24,14 @@ class Catalogue:
     items: Ids
     aspects: tuple[str, ...]
     primary_aspect: str
-    scale: NDArray[np.float32]
+    scale: Float32s
     item_names: pl.Series | None
-    seen_pointer: NDArray[np.int64]
-    seen_items: NDArray[np.int32]
+    seen_pointer: Int64s
+    seen_items: Int32s
     evidence: Evidence | None = None
 
     @classmethod
-    def of(cls, ratings: Ratings) -> Catalogue:
+    def from_ratings(cls, ratings: Ratings) -> Catalogue:
         """Take what is to be remembered of the training ratings."""
         return cls(
             users=ratings.users,
@@ -44,11 +42,11 @@ class Catalogue:
             item_names=ratings.item_names,
             seen_pointer=ratings.user_pointer,
             seen_items=ratings.item_codes,
-            evidence=Evidence.of(ratings),
+            evidence=Evidence.from_ratings(ratings),
         )
 
     @cached_property
-    def rated_items(self) -> NDArray[np.bool_]:
+    def rated_items(self) -> Bools:
         """Which items have a training rating; of others a model knows nothing."""
         return np.bincount(self.seen_items, minlength=len(self.items)) > 0
 
@@ -65,13 +63,13 @@ class Catalogue:
             hint = did_you_mean(name, self.aspects)
             raise UnknownAspectError(f"the model has no aspect {name!r}; {hint}") from None
 
-    def seen_by(self, users: NDArray[np.integer]) -> ItemLists:
+    def seen_by(self, users: Codes) -> ItemLists:
         """Return what the given users rated in training."""
         return lists_of(self.seen_pointer, self.seen_items, users)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, Array]:
         """Return the arrays that a model file keeps of it."""
-        arrays: dict[str, NDArray[Any]] = {
+        arrays: dict[str, Array] = {
             "catalogue.scale": self.scale,
             "catalogue.seen_pointer": self.seen_pointer,
             "catalogue.seen_items": self.seen_items,
@@ -88,7 +86,7 @@ class Catalogue:
 
     @classmethod
     def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], aspects: tuple[str, ...], primary_aspect: str
+        cls, arrays: Arrays, aspects: tuple[str, ...], primary_aspect: str
     ) -> Catalogue:
         """Undo :meth:`to_arrays`."""
 
@@ -113,14 +111,14 @@ class Catalogue:
         )
 
 
-def _to_bytes(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _to_bytes(texts: pl.Series) -> tuple[Array, Int64s]:
     """Return UTF-8 texts one after the other, and where each ends."""
     joined = "".join(texts).encode()
     ends = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
     return np.frombuffer(joined, dtype=np.uint8), ends
 
 
-def _from_bytes(text: NDArray[np.uint8], ends: NDArray[np.int64]) -> pl.Series:
+def _from_bytes(text: Array, ends: Int64s) -> pl.Series:
     joined = text.tobytes()
     starts = [0, *ends[:-1].tolist()]
     return pl.Series(

@@ -1,20 +1,29 @@
-"""What a model implements, and what every question to a fitted model is answered with."""
+"""The contract of a model: every hook that one may implement, and what answers ask of it.
+
+A model of one's own implements `learn` and, if its scores are dot products, `scoring_vectors`,
+else `score_block`. That is enough to be fitted, saved, asked for lists and evaluated; every other
+hook has a default, and says what its answer makes possible. A hook sees codes and arrays, never an
+external id; ratings are on the training scale 1–5, with NaN where an aspect is missing.
+"""
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, Protocol, TypeAlias
+from typing import ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dmrank.data.training_scale import from_training_scale
+from dmrank.directional.families import Family, Gaussian
+from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.fitting import Fitting
-from dmrank.fitted.scorers import Blocks, Scorer, Vectors
+from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.scorers import Blocks, Ranker, Scorer, Vectors, make_ranker
+from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.errors import ConfigError, NotFittedError
 
 #: An aspect, a mix of aspects, or None for the primary one.
@@ -33,61 +42,97 @@ class Settings(Protocol):
         """Number of threads; None: every core."""
 
 
-class Hooks(ABC):
-    """The hooks of a model; `Model` and the mixins it is made of ask nothing else of it."""
+class FittedModel(ABC):
+    """What a model has learned, and the hooks through which it is asked.
 
-    config: Any
+    Attributes
+    ----------
+    config : Settings
+        The parameters.
+    arrays : dict of str to array
+        Everything that was learned, by name: what a model file keeps. Set by `learn`.
+    catalogue : Catalogue
+        What the model remembers of its training ratings.
+    calibration : Calibration
+        How scores become ratings.
+    cache : Cache
+        What was made of the arrays for one question and is kept for the next.
+    """
+
+    config: Settings
+    arrays: dict[str, Array]
+    calibration: Calibration
+    cache: Cache
     _catalogue: Catalogue | None
-    _arrays: dict[str, NDArray[Any]]
+
+    # Hooks: what every model implements.
 
     @abstractmethod
-    def _fit(self, fitting: Fitting) -> None:
-        """Learn, and put everything that was learned into `self._arrays`."""
+    def learn(self, fitting: Fitting) -> None:
+        """Learn, and put everything that was learned into `self.arrays`."""
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors | None:  # noqa: ARG002
+    def scoring_vectors(self, weights: Float32s) -> Vectors | None:  # noqa: ARG002
         """Return vectors whose dot products are the scores for a mix of aspects, if there are."""
         return None
 
-    def _score_block(
-        self, users: NDArray[np.integer], weights: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """Return scores (users × all items) for a mix of aspects."""
-        vectors = self._vectors(weights)
+    def score_block(self, users: Codes, weights: Float32s) -> Float32s:
+        """Return scores (users × all items) for a mix of aspects; needed without vectors."""
+        vectors = self.scoring_vectors(weights)
         if vectors is None:
             raise NotImplementedError(
-                f"{type(self).__name__} implements neither _vectors nor _score_block"
+                f"{type(self).__name__} implements neither scoring_vectors nor score_block"
             )
         return vectors.of_users(users) @ vectors.items.T
 
-    def _raw_scores(
-        self, users: NDArray[np.integer], items: NDArray[np.integer]
-    ) -> NDArray[np.float32]:
+    def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         """Return the scores of (user, item) pairs, one column per aspect."""
         each_aspect = np.eye(len(self.catalogue.aspects), dtype=np.float32)
-        columns = [self._scorer(weights).of_pairs(users, items) for weights in each_aspect]
+        columns = [self.scorer(weights).of_pairs(users, items) for weights in each_aspect]
         return np.column_stack(columns)
 
-    def _aspect_relevance(
-        self,
-        users: NDArray[np.integer],  # noqa: ARG002
-        items: NDArray[np.integer],  # noqa: ARG002
-        aspect: int,  # noqa: ARG002
-    ) -> NDArray[np.float64] | None:
-        """Return how much each aspect (columns) explains the ranking of pairs by one of them.
+    #: Whether scores are ratings on the training scale, which need no calibration.
+    scores_are_ratings: ClassVar[bool] = False
 
-        NaN: the model cannot tell of that aspect. None: it cannot tell of any.
+    # Hooks: what makes more answers possible.
+
+    def covariances(self, users: Codes, items: Codes) -> Floats | None:  # noqa: ARG002
+        """Return Σ_ui of (user, item) pairs, n × K × K, not calibrated; None: there is none.
+
+        With it: probabilities and confidence in `compare`, `correlation`, `complete`.
         """
         return None
 
-    def _covariances(
+    def family(self) -> Family:
+        """Return the family of the density whose covariance Σ_ui is."""
+        return Gaussian()
+
+    def aspect_relevance(
         self,
-        users: NDArray[np.integer],  # noqa: ARG002
-        items: NDArray[np.integer],  # noqa: ARG002
-    ) -> NDArray[np.float64] | None:
-        """Return Σ_ui of (user, item) pairs, n × K × K, not calibrated; None: there is none."""
+        users: Codes,  # noqa: ARG002
+        items: Codes,  # noqa: ARG002
+        aspect: int,  # noqa: ARG002
+    ) -> Floats | None:
+        """Return how much each aspect (columns) explains the ranking of pairs by one of them.
+
+        NaN: the model cannot tell of that aspect. None: it cannot tell of any, nor `explain`.
+        """
         return None
 
-    # What the hooks are asked through.
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array] | None:  # noqa: ARG002
+        """Return, for each array with a row per user, the rows of these users.
+
+        Everything else that was learned is held. None: the model cannot, nor `fold_in`.
+        """
+        return None
+
+    def fold_in_items(self, profiles: Profiles) -> dict[str, Array] | None:  # noqa: ARG002
+        """Return, for each array with a row per item, the rows of these items; None: it cannot."""
+        return None
+
+    #: Whether `learn` looks at `fitting.warm_start`, so that training can go on from a model.
+    can_warm_start: ClassVar[bool] = False
+
+    # What answers ask, made of the hooks.
 
     @property
     def is_fitted(self) -> bool:
@@ -104,29 +149,8 @@ class Hooks(ABC):
             )
         return self._catalogue
 
-    @property
-    def _calibration(self) -> Calibration:
-        return Calibration.from_arrays(self._arrays)
-
-    def _ratings(
-        self, users: NDArray[np.integer], items: NDArray[np.integer]
-    ) -> NDArray[np.float32]:
-        """Return the predicted ratings of (user, item) pairs, on the scale of the training ratings.
-
-        They are clipped to the training scale before they are mapped back.
-        """
-        ratings = self._calibration(users, self._raw_scores(users, items))
-        return from_training_scale(np.clip(ratings, 1, 5), self.catalogue.scale).astype(np.float32)
-
-    def _scorer(self, weights: NDArray[np.float32]) -> Scorer:
-        """Return what ranks by a mix of aspects, by vectors if the model has them."""
-        vectors = self._vectors(weights)
-        if vectors is not None:
-            return vectors
-        return Blocks(lambda users: self._score_block(users, weights))
-
-    def _weights(self, by: By) -> NDArray[np.float32]:
-        """Return the weight of each aspect."""
+    def weights(self, by: By) -> Float32s:
+        """Return the weight of each aspect in what is ranked by."""
         catalogue = self.catalogue
         weights = np.zeros(len(catalogue.aspects), dtype=np.float32)
         for name, weight in _mix(catalogue.primary_aspect if by is None else by).items():
@@ -139,6 +163,39 @@ class Hooks(ABC):
         if not weights.any():
             raise ConfigError("no aspect has a weight above 0: name at least one to rank by")
         return weights
+
+    def scorer(self, weights: Float32s) -> Scorer:
+        """Return what scores by a mix of aspects, by vectors if the model has them."""
+        vectors = self.scoring_vectors(weights)
+        if vectors is not None:
+            return vectors
+        return Blocks(lambda users: self.score_block(users, weights))
+
+    def rating_scorer(self, weights: Float32s) -> Scorer:
+        """Return what scores by a mix of aspects on the scale of the ratings."""
+        return self.scorer(weights * self.calibration.slope)
+
+    def ranker(self, weights: Float32s) -> Ranker:
+        """Return what makes lists by a mix of aspects on the scale of the ratings; it is kept."""
+        mask = self.catalogue.rated_items
+        return self.cache(
+            ("ranker", weights.tobytes()),
+            lambda: make_ranker(self.rating_scorer(weights), mask, self.cache),
+        )
+
+    def validation_value(self, fitting: Fitting) -> float:
+        """Judge what is in `self.arrays` on validation ratings, ranking by the primary aspect."""
+        assert fitting.validator is not None
+        return fitting.validator(self.scorer(self.weights(None)), self.config.threads)
+
+    def with_state(
+        self, catalogue: Catalogue, arrays: dict[str, Array], calibration: Calibration
+    ) -> Self:
+        """Return a model with the same parameters that has learned something else."""
+        model = copy.copy(self)
+        model._catalogue, model.arrays = catalogue, arrays
+        model.calibration, model.cache = calibration, Cache()
+        return model
 
 
 def _mix(by: object) -> Mapping[str, object]:

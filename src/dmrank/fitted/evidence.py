@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Ratings
+from dmrank.support.arrays import Array, Arrays, Codes, Float32s, Int32s
 
 _PREFIX = "catalogue."
 _NAMES = ("item_means", "item_counts", "user_means", "user_counts")
@@ -26,49 +24,47 @@ class Evidence:
         each aspect; `user_means` and `user_counts`, M × K: of the ratings by each user.
     """
 
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Arrays
 
     @classmethod
-    def of(cls, ratings: Ratings) -> Evidence:
+    def from_ratings(cls, ratings: Ratings) -> Evidence:
         """Average the training ratings."""
         of_items = averages(ratings.item_codes, ratings.values, len(ratings.items))
         of_users = averages(ratings.user_codes, ratings.values, len(ratings.users))
         return cls(dict(zip(_NAMES, (*of_items, *of_users), strict=True)))
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Evidence | None:
+    def from_arrays(cls, arrays: Arrays) -> Evidence | None:
         """Take the arrays of a model file, if it has them."""
         given = {name: arrays[_PREFIX + name] for name in _NAMES if _PREFIX + name in arrays}
         return cls(given) if len(given) == len(_NAMES) else None
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, Array]:
         """Return the arrays of a model file."""
         return {_PREFIX + name: self.arrays[name] for name in _NAMES}
 
     @property
-    def item_means(self) -> NDArray[np.float32]:
+    def item_means(self) -> Float32s:
         """Mean rating of each item on each aspect."""
         return self.arrays["item_means"]
 
     @property
-    def item_counts(self) -> NDArray[np.int32]:
+    def item_counts(self) -> Int32s:
         """Number of ratings of each item on each aspect."""
         return self.arrays["item_counts"]
 
     @property
-    def user_means(self) -> NDArray[np.float32]:
+    def user_means(self) -> Float32s:
         """Mean rating by each user on each aspect."""
         return self.arrays["user_means"]
 
     @property
-    def user_counts(self) -> NDArray[np.int32]:
+    def user_counts(self) -> Int32s:
         """Number of ratings by each user on each aspect."""
         return self.arrays["user_counts"]
 
 
-def averages(
-    keys: NDArray[np.integer], values: NDArray[np.float32], size: int
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+def averages(keys: Codes, values: Float32s, size: int) -> tuple[Float32s, Int32s]:
     """Return mean and number of the known values of each key, one column per aspect.
 
     Examples

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Ratings
 from dmrank.data.training_scale import to_training_scale
-from dmrank.fitted.warm_start import Start
+from dmrank.fitted.warm_start import WarmStart
+from dmrank.support.arrays import Float32s
 from dmrank.training.data import Missing, TrainingData, training_data
 from dmrank.training.history import History
 from dmrank.training.validation import Validator
@@ -31,7 +31,7 @@ class Fitting:
         Folder in which the state is saved at intervals.
     callback : callable or None
         Called with the history after each evaluation.
-    start : Start or None
+    warm_start : WarmStart or None
         What an existing model knows, from which training goes on.
     """
 
@@ -39,7 +39,7 @@ class Fitting:
     validator: Validator | None = None
     checkpoint: str | os.PathLike[str] | None = None
     callback: Callable[[History], None] | None = None
-    start: Start | None = None
+    warm_start: WarmStart | None = None
 
     def training_data(self, missing: Missing = "marginalize") -> TrainingData:
         """Return the ratings on the training scale 1–5, as training code takes them."""
@@ -53,6 +53,6 @@ class Fitting:
         )
 
 
-def training_values(ratings: Ratings) -> NDArray[np.float32]:
+def training_values(ratings: Ratings) -> Float32s:
     """Return ratings on the training scale 1–5, NaN where missing."""
     return to_training_scale(ratings.values, ratings.scale).astype(np.float32)

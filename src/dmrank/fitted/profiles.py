@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dmrank.support.arrays import Codes, Float32s, Int32s, Int64s
+from dmrank.training.data import Missing, fill_missing
 from dmrank.training.least_squares.solve import Observed
 
 
@@ -26,8 +27,8 @@ class Profile(NamedTuple):
     """
 
     code: int
-    others: NDArray[np.int32]
-    values: NDArray[np.float32]
+    others: Int32s
+    values: Float32s
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +45,10 @@ class Profiles:
         See `Profile`.
     """
 
-    codes: NDArray[np.integer]
-    pointer: NDArray[np.int64]
-    others: NDArray[np.int32]
-    values: NDArray[np.float32]
+    codes: Codes
+    pointer: Int64s
+    others: Int32s
+    values: Float32s
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -58,27 +59,25 @@ class Profiles:
             yield Profile(int(code), self.others[rows], self.values[rows])
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Int64s:
         """Number of ratings of each."""
         return np.diff(self.pointer)
 
     @property
-    def rows(self) -> NDArray[np.integer]:
+    def rows(self) -> Codes:
         """The code that each rating belongs to."""
         return np.repeat(self.codes, self.counts)
 
-    def without_missing(self) -> Profiles:
-        """Return the same with a missing rating counted as 0."""
-        return replace(self, values=np.nan_to_num(self.values))
+    def filled(self, missing: Missing) -> Profiles:
+        """Return the same ratings as training sees them: a missing one left out, or 0."""
+        return replace(self, values=fill_missing(self.values, missing))
 
-    def observed(self, values: NDArray[np.float32] | None = None) -> Observed:
+    def observed(self, values: Float32s | None = None) -> Observed:
         """Return the ratings, or other values in their place, as least squares take them."""
         return Observed(self.pointer, self.others, self.values if values is None else values)
 
 
-def make_profiles(
-    codes: NDArray[np.integer], others: NDArray[np.integer], values: NDArray[np.float32]
-) -> Profiles:
+def make_profiles(codes: Codes, others: Codes, values: Float32s) -> Profiles:
     """Group ratings; of a repeated one the last counts.
 
     Examples

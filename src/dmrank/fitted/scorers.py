@@ -1,4 +1,7 @@
-"""What a model ranks with: vectors whose dot products are scores, or scores block by block."""
+"""What a model ranks with: vectors whose dot products are scores, or scores block by block.
+
+A *scorer* gives the scores of one mix of aspects; a *ranker* is a scorer made ready for lists.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,27 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dmrank.fitted.cache import Cache
 from dmrank.ranking import (
+    ItemColumns,
     ItemLists,
     RankQuery,
     TopN,
+    best_of_lists,
+    item_columns,
     ranks_of_items,
     ranks_of_items_scores,
+    score_lists,
     top_n,
     top_n_scores,
 )
+from dmrank.support.arrays import Bools, Codes, Float32s, Int64s
 
 #: Users whose scores are computed at once by models without vectors.
 _BLOCK = 256
 #: Pairs whose vectors are gathered at once.
 _PAIRS = 1 << 16
-
-Codes: TypeAlias = NDArray[np.integer]
 
 
 class Vectors(NamedTuple):
@@ -38,11 +44,11 @@ class Vectors(NamedTuple):
         What each factor of every user counts; so a table of all users needs no copy.
     """
 
-    users: NDArray[np.float32]
-    items: NDArray[np.float32]
-    mix: NDArray[np.float32] | None = None
+    users: Float32s
+    items: Float32s
+    mix: Float32s | None = None
 
-    def of_users(self, users: Codes | slice = slice(None)) -> NDArray[np.float32]:
+    def of_users(self, users: Codes | slice = slice(None)) -> Float32s:
         """Return the vectors of some users, ready for a dot product with those of items."""
         rows = self.users[users]
         if self.mix is not None:
@@ -52,12 +58,8 @@ class Vectors(NamedTuple):
             rows = np.column_stack([rows, np.ones((len(rows), offsets), dtype=np.float32)])
         return rows
 
-    def top_n(self, users: Codes, n: int, excluded: ItemLists, threads: int | None) -> TopN:
-        """Return the best items of each user that are not excluded for it."""
-        return top_n(self.of_users(users), self.items, n, *excluded, threads=threads)
-
-    def ranks(self, users: Codes, query: RankQuery, threads: int | None) -> NDArray[np.int64]:
-        """Return the rank of each query item in the full ranking of its user."""
+    def ranks(self, users: Codes, query: RankQuery, threads: int | None) -> Int64s:
+        """Return the rank of each asked item in the full ranking of its user."""
         return ranks_of_items(
             self.of_users(users),
             self.items,
@@ -68,7 +70,7 @@ class Vectors(NamedTuple):
             threads=threads,
         )
 
-    def of_pairs(self, users: Codes, items: Codes) -> NDArray[np.float32]:
+    def of_pairs(self, users: Codes, items: Codes) -> Float32s:
         """Return the scores of (user, item) pairs."""
         scores = np.empty(len(users), dtype=np.float32)
         for start in range(0, len(users), _PAIRS):
@@ -83,26 +85,10 @@ class Vectors(NamedTuple):
 class Blocks:
     """Scores that are computed for some users and all items at once."""
 
-    score: Callable[[Codes], NDArray[np.float32]]
+    score: Callable[[Codes], Float32s]
 
-    def top_n(
-        self,
-        users: Codes,
-        n: int,
-        excluded: ItemLists,
-        threads: int | None,
-        allowed: NDArray[np.bool_] | None = None,
-    ) -> TopN:
-        """Return the best items of each user that are allowed and not excluded for it."""
-        parts = [
-            top_n_scores(self.score(users[rows]), n, *own, allowed, threads)
-            for rows, own in _blocks(len(users), excluded)
-        ]
-        items, scores = zip(*parts, strict=True)
-        return TopN(np.concatenate(items), np.concatenate(scores))
-
-    def ranks(self, users: Codes, query: RankQuery, threads: int | None) -> NDArray[np.int64]:
-        """Return the rank of each query item in the full ranking of its user."""
+    def ranks(self, users: Codes, query: RankQuery, threads: int | None) -> Int64s:
+        """Return the rank of each asked item in the full ranking of its user."""
         parts = [
             ranks_of_items_scores(
                 self.score(users[rows]),
@@ -116,20 +102,83 @@ class Blocks:
         ]
         return np.concatenate(parts)
 
-    def of_pairs(self, users: Codes, items: Codes) -> NDArray[np.float32]:
+    def of_pairs(self, users: Codes, items: Codes) -> Float32s:
         """Return the scores of (user, item) pairs."""
         scores = np.empty(len(users), dtype=np.float32)
-        query, row_of = np.unique(users, return_inverse=True)
+        asked, row_of = np.unique(users, return_inverse=True)
         order = np.argsort(row_of, kind="stable")
-        ends = np.searchsorted(row_of[order], np.arange(len(query) + 1))
-        for start in range(0, len(query), _BLOCK):
-            stop = min(start + _BLOCK, len(query))
+        ends = np.searchsorted(row_of[order], np.arange(len(asked) + 1))
+        for start in range(0, len(asked), _BLOCK):
+            stop = min(start + _BLOCK, len(asked))
             rows = order[ends[start] : ends[stop]]
-            scores[rows] = self.score(query[start:stop])[row_of[rows] - start, items[rows]]
+            scores[rows] = self.score(asked[start:stop])[row_of[rows] - start, items[rows]]
         return scores
 
 
 Scorer: TypeAlias = Vectors | Blocks
+
+
+@dataclass(frozen=True)
+class VectorRanker:
+    """Ranks by dot products; only items of the mask have columns."""
+
+    vectors: Vectors
+    columns: ItemColumns
+
+    def top_n(
+        self, users: Codes, n: int, excluded: ItemLists, allowed: Bools | None, threads: int | None
+    ) -> TopN:
+        """Return the best items of each user that are allowed and not excluded for it."""
+        rows = self.vectors.of_users(users)
+        return top_n(rows, self.columns, n, *excluded, allowed, threads)
+
+    def best_of(self, users: Codes, n: int, lists: ItemLists, threads: int | None) -> TopN:
+        """Return the best items of each user's own list."""
+        rows = self.vectors.of_users(users)
+        return best_of_lists(score_lists(rows, self.vectors.items, *lists, threads), *lists, n)
+
+
+@dataclass(frozen=True)
+class BlockRanker:
+    """Ranks by scores of whole blocks, among the items of a mask."""
+
+    blocks: Blocks
+    mask: Bools
+
+    def top_n(
+        self, users: Codes, n: int, excluded: ItemLists, allowed: Bools | None, threads: int | None
+    ) -> TopN:
+        """Return the best items of each user that are allowed and not excluded for it."""
+        mask = self.mask if allowed is None else self.mask & allowed
+        parts = [
+            top_n_scores(self.blocks.score(users[rows]), n, *own, mask, threads)
+            for rows, own in _blocks(len(users), excluded)
+        ]
+        items, scores = zip(*parts, strict=True)
+        return TopN(np.concatenate(items), np.concatenate(scores))
+
+    def best_of(self, users: Codes, n: int, lists: ItemLists, threads: int | None) -> TopN:  # noqa: ARG002
+        """Return the best items of each user's own list."""
+        rows = np.repeat(users, np.diff(lists.pointer))
+        return best_of_lists(self.blocks.of_pairs(rows, lists.items), *lists, n)
+
+
+Ranker: TypeAlias = VectorRanker | BlockRanker
+
+
+def make_ranker(scorer: Scorer, mask: Bools, cache: Cache | None = None) -> Ranker:
+    """Prepare a scorer for many rankings of the items of a mask.
+
+    Mixes of aspects that have the same item vectors share their columns through the cache.
+    """
+    if not isinstance(scorer, Vectors):
+        return BlockRanker(scorer, mask)
+    items = scorer.items
+    if cache is None:
+        return VectorRanker(scorer, item_columns(items, mask))
+    # What is kept holds on to the array, so that no other can have its identity.
+    _, columns = cache(("columns", id(items)), lambda: (items, item_columns(items, mask)))
+    return VectorRanker(scorer, columns)
 
 
 def _blocks(users: int, lists: ItemLists) -> Iterator[tuple[slice, ItemLists]]:

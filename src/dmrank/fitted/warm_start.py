@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
 from dmrank.fitted.catalogue import Catalogue
+from dmrank.support.arrays import Arrays, Int64s
 from dmrank.support.errors import DataError
-from dmrank.training.data import Parameters
 
 #: Parameters on which the shape of what is learned depends.
 SHAPES = ("factors", "covariance", "item_offsets")
-#: Whether an array of `Parameters` has a row per user or per item; W has neither.
+#: Whether an array of a factor model has a row per user or per item; W has neither.
 _SIDES = {
     "users": "users",
     "user_roots": "users",
@@ -31,24 +28,22 @@ _SIDES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class WarmStart:
     """What an existing model knows of the users and items of new training ratings.
 
     Attributes
     ----------
     arrays : mapping of str to array
         What it learned.
-    codes : mapping of str to int array
+    codes : dict of str to int array
         For "users" and "items": the code of each in that model, −1 for those it does not know.
     """
 
-    arrays: Mapping[str, NDArray[Any]]
-    codes: Mapping[str, NDArray[np.int64]]
+    arrays: Arrays
+    codes: dict[str, Int64s]
 
     @classmethod
-    def of(
-        cls, catalogue: Catalogue, arrays: Mapping[str, NDArray[Any]], ratings: Ratings
-    ) -> Start:
+    def from_model(cls, catalogue: Catalogue, arrays: Arrays, ratings: Ratings) -> WarmStart:
         """Find the users and items of ratings in what a fitted model knows."""
         if catalogue.aspects != ratings.aspects:
             raise DataError(
@@ -61,9 +56,9 @@ class Start:
         }
         return cls(dict(arrays), codes)
 
-    def carry_over(self, parameters: Parameters) -> None:
+    def carry_over(self, parameters: Arrays) -> None:
         """Put what is known in place of what was drawn; the rest stays."""
-        for name, drawn in parameters._asdict().items():
+        for name, drawn in parameters.items():
             old = self.arrays[name]
             codes = self.codes.get(_SIDES.get(name, ""))
             if codes is None or len(drawn) != len(codes):
@@ -80,5 +75,5 @@ class Start:
         return digest.hexdigest()
 
 
-def _codes(known: Ids, asked: Ids) -> NDArray[np.int64]:
+def _codes(known: Ids, asked: Ids) -> Int64s:
     return np.array([known.find(name) for name in asked], dtype=np.int64)

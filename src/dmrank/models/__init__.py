@@ -4,6 +4,7 @@ from dmrank.answers.index import ApproximateIndex
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.base import Model, load
+from dmrank.models.config import Config, Search, TrainingConfig
 from dmrank.models.dmr import DMR, DMRConfig
 from dmrank.models.ease import EASE, EASEConfig
 from dmrank.models.efm import EFM, EFMConfig
@@ -49,6 +50,7 @@ __all__ = [
     "PTF",
     "SPSMTL",
     "ApproximateIndex",
+    "Config",
     "DMRConfig",
     "EASEConfig",
     "EFMConfig",
@@ -65,6 +67,8 @@ __all__ = [
     "Popularity",
     "PopularityConfig",
     "SPSMTLConfig",
+    "Search",
+    "TrainingConfig",
     "Vectors",
     "find_model",
     "load",

@@ -1,61 +1,76 @@
-"""The contract of a model: thin public methods over small hooks.
+"""Model: every public method, and one line that calls the function that answers it.
 
-A model implements `_fit` and, if its scores are dot products, `_vectors`, else `_score_block`
-(see `hooks`). Ids, checks, filters, files and calibration live here and in the mixins, once: no
-model ever sees an external id.
+What a model of one's own implements is in `fitted.contract`; what answers do is in `answers`.
 """
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
-import dmrank
-from dmrank.answers.compare import Comparing
-from dmrank.answers.explain import Explaining
-from dmrank.answers.fold_in.folding import Folding
-from dmrank.answers.index import Indexing
-from dmrank.answers.plot import Drawing
-from dmrank.answers.recommend import Recommending
-from dmrank.answers.similar import Similar
+from dmrank.answers.compare import Comparison, compare
+from dmrank.answers.complete import complete
+from dmrank.answers.correlation import correlation
+from dmrank.answers.explain import Explanation, explain
+from dmrank.answers.fold_in.folding import fold_in
+from dmrank.answers.fold_in.grown import Side
+from dmrank.answers.index import ApproximateIndex
+from dmrank.answers.lists import Candidates, OnUnknown
+from dmrank.answers.plot import plot_comparison, plot_correlation, plot_profile
+from dmrank.answers.predict import predict
+from dmrank.answers.recommend import ListRequest, recommend, recommend_blocks
+from dmrank.answers.similar import similar_items, similar_users
+from dmrank.answers.vectors import ExportedVectors, vectors
 from dmrank.data.ratings import Ratings
+from dmrank.fitted.cache import Cache
+from dmrank.fitted.calibrating import calibrate_model
 from dmrank.fitted.catalogue import Catalogue
+from dmrank.fitted.contract import By, FittedModel
+from dmrank.fitted.files import read_model, unreadable, write_model
 from dmrank.fitted.fitting import Fitting
-from dmrank.fitted.warm_start import SHAPES, Start
+from dmrank.fitted.warm_start import SHAPES, WarmStart
 from dmrank.metrics import parse_metric
 from dmrank.models.config import Config, make_config
-from dmrank.support.containers import read_container, write_container
+from dmrank.support.arrays import Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError, ModelFileError, UnsupportedError
 from dmrank.training.history import History
 from dmrank.training.validation import Validator
 
-#: Version of the model file; raise it when the meaning of the content changes.
-FILE_FORMAT = 1
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Within the class, `Config` is that of the model.
+_Config: TypeAlias = Config
 
 
-class Model(Recommending, Similar, Indexing, Comparing, Explaining, Drawing, Folding):
+class Model(FittedModel):
     """A model that ranks items by any aspect.
 
-    Parameters are those of the class's `Config`, given by name.
+    Parameters are those of the class's `Config`, given by name. The hooks of a model of one's own
+    are those of `dmrank.fitted.contract.FittedModel`; docs/models.md has an example.
+
+    Attributes
+    ----------
+    config : Config
+        The parameters.
+    history : History
+        Objective and validation value at each evaluation of the last fit.
     """
 
     Config: ClassVar[type[Config]]
-    #: Whether training can go on from an existing model.
-    can_start: ClassVar[bool] = False
+    config: _Config
     _registry: ClassVar[dict[str, type[Model]]] = {}
 
     def __init__(self, **parameters: Any) -> None:
         self.config = make_config(self.Config, parameters)
         self._given = dict(parameters)
-        self._catalogue: Catalogue | None = None
-        self._arrays: dict[str, NDArray[Any]] = {}
-        self.history = History()
+        self._forget()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -72,24 +87,45 @@ class Model(Recommending, Similar, Indexing, Comparing, Explaining, Drawing, Fol
     # Parameters, as in scikit-learn.
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """Return all parameters by name."""
+        """Return all parameters by name.
+
+        Examples
+        --------
+        >>> from dmrank import ItemMean
+        >>> ItemMean(shrinkage=2).get_params()["shrinkage"]
+        2
+        """
         defaults = {name: field.default for name, field in self.Config.model_fields.items()}
         return {**defaults, **self._given}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change parameters; what was fitted before is forgotten."""
+        """Change parameters; what was fitted before is forgotten.
+
+        Examples
+        --------
+        >>> from dmrank import ItemMean
+        >>> ItemMean().set_params(shrinkage=2)
+        ItemMean(shrinkage=2)
+        """
         type(self).__init__(self, **{**self._given, **parameters})
         return self
 
     def clone(self) -> Self:
-        """Return an unfitted model with the same parameters."""
+        """Return an unfitted model with the same parameters.
+
+        Examples
+        --------
+        >>> from dmrank import ItemMean
+        >>> ItemMean(shrinkage=2).clone()
+        ItemMean(shrinkage=2)
+        """
         return type(self)(**self._given)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
         return f"{type(self).__name__}({given})"
 
-    # Fitting.
+    # Fitting and files.
 
     def fit(
         self,
@@ -116,32 +152,514 @@ class Model(Recommending, Similar, Indexing, Comparing, Explaining, Drawing, Fol
         start : Model, optional
             A fitted model of the same kind and parameters from which training goes on: users and
             items that it knows keep their factors, others start afresh (DMR and MBPR).
+
+        Examples
+        --------
+        >>> from dmrank import MBPR, make_ratings
+        >>> split = make_ratings(200, 50, 4_000, seed=1).ratings.split()
+        >>> model = MBPR(iterations=100, evaluate_every=50, seed=1)
+        >>> model.fit(split.train, validation=split.validation).history.iterations
+        [50, 100]
         """
-        if not isinstance(ratings, Ratings):
-            raise DataError(
-                f"fit takes Ratings, not {type(ratings).__name__}: use dmrank.read_ratings"
-            )
         _check_trainable(ratings)
-        begin = None if start is None else self._begin(start, ratings)
-        self._catalogue, self._arrays, self.history = None, {}, History()
-        validator = self._validator(ratings, validation)
-        fitting = Fitting(ratings, validator, checkpoint, callback, begin)
-        self._catalogue = Catalogue.of(ratings)
+        fitting = Fitting(
+            ratings,
+            None if validation is None else self._validator(ratings, validation),
+            checkpoint,
+            callback,
+            None if start is None else self._warm_start(start, ratings),
+        )
+        self._forget()
+        self._catalogue = Catalogue.from_ratings(ratings)
         try:
-            self._fit(fitting)
+            self.learn(fitting)
             if fitting.validator is not None and not self.history.iterations:
                 # A model without iterations is judged once.
-                self.history.add(1, float("nan"), self._validation_value(fitting))
+                self.history.add(1, float("nan"), self.validation_value(fitting))
                 if callback is not None:
                     callback(self.history)
-            self._arrays |= self._calibrate(ratings, validation).to_arrays()
+            self.calibration = calibrate_model(self, ratings, validation)
         except BaseException:
             self._catalogue = None
             raise
         return self
 
-    def _begin(self, start: Model, ratings: Ratings) -> Start:
-        if not self.can_start:
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the model into one file, whole or not at all.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from dmrank import ItemMean, load, make_ratings
+        >>> model = ItemMean(shrinkage=2).fit(make_ratings(50, 20, 500, seed=1).ratings)
+        >>> load(model.save(Path(tempfile.mkdtemp()) / "means.dmrank")).config.shrinkage
+        2.0
+        """
+        return write_model(self, self.config.model_dump(mode="json"), path)
+
+    # Answers.
+
+    def predict(
+        self, users: str | Sequence[str], items: str | Sequence[str], *, raw: bool = False
+    ) -> Float32s:
+        """Predict the ratings of (user, item) pairs.
+
+        Parameters
+        ----------
+        users, items : str or sequence of str
+            Ids, pair by pair; a single id goes with every id of the other.
+        raw : bool
+            Return the scores that rank, instead of ratings on the scale of the training ratings.
+
+        Returns
+        -------
+        float32 array
+            One row per pair, one column per aspect.
+
+        Examples
+        --------
+        >>> from dmrank import ItemMean, make_ratings
+        >>> model = ItemMean().fit(make_ratings(50, 20, 500, seed=1).ratings)
+        >>> model.predict("u000003", ["h000001", "h000002"]).shape
+        (2, 8)
+        """
+        return predict(self, users, items, raw=raw)
+
+    def recommend(
+        self,
+        users: str | Iterable[str],
+        n: int = 10,
+        *,
+        by: By = None,
+        exclude_seen: bool = True,
+        allow: Iterable[str] | None = None,
+        block: Iterable[str] | None = None,
+        candidates: Candidates | None = None,
+        aspects: bool = False,
+        on_unknown: OnUnknown = "raise",
+    ) -> pl.DataFrame:
+        """Rank items for users.
+
+        Items without a training rating are never listed: the model knows nothing of them. Where
+        filters leave fewer than n items, the list is shorter; where they leave none, the user has
+        no rows. An id that is repeated in a filter counts once; a user who is repeated gets the
+        list again.
+
+        Parameters
+        ----------
+        users : str or iterable of str
+            User ids.
+        n : int
+            Length of each list.
+        by : str or mapping of str to float, optional
+            The aspect to rank by, or a mix such as ``{"value": 2, "service": 1}``; by default the
+            primary aspect. ``"all"`` respects all aspects together: it ranks by the probability
+            that the user would rate the item higher than any item of the catalogue on every aspect
+            at once, among the 200 items that are best by the mean of the aspects (an aspect that
+            is itself called all is meant by its name).
+        exclude_seen : bool
+            Leave out what the user rated in training, whatever the other filters say.
+        allow, block : iterable of str, optional
+            Items: only those of `allow`, and none of `block`, are listed.
+        candidates : iterable of str, or mapping of str to iterable of str, optional
+            Items to be ranked, the same for all users or by user: the second stage of a two-stage
+            system. Other filters apply to them as well.
+        aspects : bool
+            Add a column per aspect with the predicted rating.
+        on_unknown : {"raise", "popular"}
+            What to do about a user without a training rating: raise `UnknownUserError`, or rank by
+            the sum of all ratings on the aspects of `by`, and show the items' mean ratings.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns user, rank (from 1), item, score; item_name if the ratings had names; personal
+            if `on_unknown` is "popular": false where the list is one of popularity; and the aspects
+            on request (one called like another column gets the ending _rating).
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(200, 50, 4_000, seed=1).ratings
+        >>> model = dmrank.ItemMean().fit(ratings)
+        >>> model.recommend("u000003", n=2, by={"value": 2, "service": 1}, aspects=True).columns[:6]
+        ['user', 'rank', 'item', 'score', 'item_name', 'overall']
+        >>> model.recommend("u000003", candidates=["h000001", "h000002"], exclude_seen=False).shape
+        (2, 5)
+        >>> model.recommend("nobody", n=3, on_unknown="popular")["personal"].to_list()
+        [False, False, False]
+        """
+        request = ListRequest(n, by, exclude_seen, allow, block, candidates, aspects, on_unknown)
+        return recommend(self, users, request)
+
+    def recommend_blocks(
+        self,
+        users: Iterable[str],
+        n: int = 10,
+        *,
+        users_per_block: int = 16_384,
+        **options: Any,
+    ) -> Iterator[pl.DataFrame]:
+        """Rank items for many users, and hand the lists over block by block.
+
+        Memory does not grow with the number of users.
+
+        Parameters
+        ----------
+        users, n, **options
+            As for `recommend`.
+        users_per_block : int
+            How many users' lists make a block.
+
+        Yields
+        ------
+        polars.DataFrame
+            The lists of some users, in the order of `users`.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(200, 300, 4_000, seed=1).ratings
+        >>> model = dmrank.ItemMean().fit(ratings)
+        >>> blocks = model.recommend_blocks(ratings.users, n=5, by="value", users_per_block=80)
+        >>> [len(lists) for lists in blocks]
+        [400, 400, 200]
+        """
+        return recommend_blocks(self, users, users_per_block, ListRequest(n, **options))
+
+    def compare(self, user: str, first: str, second: str, *, pairs: int = 1_000) -> Comparison:
+        """Say which of two items a user will rate higher on each aspect, and how sure that is.
+
+        The probability of an order is that of the calibrated model. The confidence in the whole
+        comparison is the line integral of the density along the predicted direction (paper 4.3),
+        as a share of random pairs, because the integral itself has no readable unit. A model
+        without a covariance (all but DMR) gives orders and differences only.
+
+        Parameters
+        ----------
+        user, first, second : str
+            Ids; the items may be known to the user or not.
+        pairs : int
+            Number of random pairs that the confidence is compared with; seeded.
+
+        Returns
+        -------
+        Comparison
+            With `table` and `confidence`.
+
+        Examples
+        --------
+        >>> from dmrank import DMR, make_ratings
+        >>> model = DMR(iterations=200, seed=1).fit(make_ratings(100, 30, 2_000, seed=1).ratings)
+        >>> compared = model.compare("u000003", "h000001", "h000002")
+        >>> compared.table.columns
+        ['aspect', 'better', 'difference', 'probability']
+        >>> 0 <= compared.confidence <= 1
+        True
+        """
+        return compare(self, user, first, second, pairs=pairs)
+
+    def explain(
+        self,
+        user: str,
+        item: str,
+        by: By = None,
+        *,
+        template: str | None = None,
+        language: str = "en",
+        names: Mapping[str, str] | None = None,
+    ) -> Explanation:
+        """Say which aspects speak for an item when a user's list is ranked by an aspect.
+
+        The aspects are those that matter most for the ranking by the model's own measure: in DMR
+        the most correlated with it in Σ_ui (paper 4.5), in MTER the highest predicted ratings, in
+        EFM half attention, half quality.
+
+        Parameters
+        ----------
+        user, item : str
+            Ids.
+        by : str or mapping of str to float, optional
+            The aspect or mix that ranks; by default the primary aspect.
+        template : str, optional
+            The sentence, with any of {item}, {user}, {by}, {first} and {second} (the two most
+            relevant aspects) and {aspects} (both, joined by "and").
+        language : str
+            Of the built-in template; there is "en".
+        names : mapping of str to str, optional
+            What aspects are called in the sentence.
+
+        Returns
+        -------
+        Explanation
+            With `table` and `sentence`.
+
+        Examples
+        --------
+        >>> from dmrank import DMR, make_ratings
+        >>> model = DMR(iterations=200, seed=1).fit(make_ratings(100, 30, 2_000, seed=1).ratings)
+        >>> german = "Wir empfehlen {item}: {first} und {second}."
+        >>> why = model.explain("u000003", "h000001", by="value", template=german)
+        >>> why.table.columns[:4]
+        ['aspect', 'relevance', 'item_mean', 'item_ratings']
+        """
+        return explain(self, user, item, by, template=template, language=language, names=names)
+
+    def correlation(self, user: str, item: str) -> Floats:
+        """Return the correlation of the aspects in the user's rating of the item, K × K.
+
+        In DMR it is that of Σ_ui = λ Σ_u + (1−λ) Σ_i. A model without covariances raises
+        `UnsupportedError`.
+
+        Examples
+        --------
+        >>> from dmrank import DMR, make_ratings
+        >>> model = DMR(iterations=200, seed=1).fit(make_ratings(100, 30, 2_000, seed=1).ratings)
+        >>> model.correlation("u000003", "h000001").shape
+        (8, 8)
+        """
+        return correlation(self, user, item)
+
+    def complete(self, partial_ratings: object) -> pl.DataFrame:
+        """Predict the missing aspects of ratings from the given ones, and how far off that may be.
+
+        A rating vector is taken as N(r̂_ui, Σ_ui), both calibrated; what is returned for a missing
+        aspect is its conditional mean and standard deviation, given the others. In the student
+        family the mean is exact and the deviation that of a normal distribution with the same
+        covariance.
+
+        Parameters
+        ----------
+        partial_ratings : Ratings or table
+            With user, item and any of the aspects, null where not given. A table is a polars,
+            pandas or Arrow one, or a file.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row per given row, in the same order: user, item, every aspect (a given one as it
+            was), and for each its standard deviation, named like `service_sd`, 0 if it was given.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from dmrank import DMR, make_ratings
+        >>> model = DMR(iterations=200, seed=1).fit(make_ratings(100, 30, 2_000, seed=1).ratings)
+        >>> asked = pl.DataFrame({"user": "u000003", "item": "h000001", "overall": [1.0, 5.0]})
+        >>> bad, good = model.complete(asked)["rooms"]
+        >>> bad < good
+        True
+        """
+        return complete(self, partial_ratings)
+
+    def similar_items(self, item: str, n: int = 10, *, by: By = None) -> pl.DataFrame:
+        """Find the items that users score most like this one.
+
+        The profile of an item are its scores for a sample of users, less each user's mean score
+        over all items (whose level a ranking leaves open). Similarity is the cosine of two
+        profiles; equal cosines are ordered by the distance of the profiles. A model with the same
+        list for everybody knows only better and worse: its cosines are 1 and −1, and the items
+        nearest in score come first. The sample is seeded.
+
+        Parameters
+        ----------
+        item : str
+            Item id.
+        n : int
+            How many to find; fewer where there are not so many. Items without a training rating
+            are not among them.
+        by : str or mapping of str to float, optional
+            The aspect, or mix of aspects, that is scored; by default the primary aspect.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns rank (from 1), item, similarity (from −1 to 1), and item_name if the ratings
+            had names.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> users, items = ["a", "a", "b", "b", "c", "c"], ["x", "y", "x", "y", "v", "w"]
+        >>> ratings = dmrank.Ratings.from_arrays(users, items, [[5]] * 6, aspects=["r"])
+        >>> dmrank.IALS(factors=2).fit(ratings).similar_items("x", n=1)["item"].to_list()
+        ['y']
+        """
+        return similar_items(self, item, n, by)
+
+    def similar_users(self, user: str, n: int = 10, *, by: By = None) -> pl.DataFrame:
+        """Find the users whose scores of items are most like this one's.
+
+        The profile of a user are the scores of a sample of items, less the user's mean score;
+        similarity is the cosine of two profiles. A model with the same list for everybody finds
+        all users alike.
+
+        Parameters
+        ----------
+        user : str
+            User id.
+        n : int
+            How many to find; fewer where there are not so many. Users without a training rating
+            are not among them.
+        by : str or mapping of str to float, optional
+            The aspect, or mix of aspects, that is scored; by default the primary aspect.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns rank (from 1), user, and similarity (from −1 to 1).
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> users, items = ["a", "a", "b", "b", "c", "c"], ["x", "y", "x", "y", "v", "w"]
+        >>> ratings = dmrank.Ratings.from_arrays(users, items, [[5]] * 6, aspects=["r"])
+        >>> dmrank.IALS(factors=2).fit(ratings).similar_users("a", n=1)["user"].to_list()
+        ['b']
+        """
+        return similar_users(self, user, n, by)
+
+    def fold_in(self, new_ratings: object, *, of: Side = "users") -> Self:
+        """Return a model that knows new ratings as well; this one stays as it is.
+
+        Factors (and covariance) of the users in question are estimated with everything else held,
+        in milliseconds. What they rated is no longer recommended to them. A user who was known
+        keeps the old ratings; as a model does not store their values, it takes what it predicts
+        for them. To learn from many new ratings for good, use ``fit(ratings, start=model)``.
+
+        Parameters
+        ----------
+        new_ratings : Ratings or table
+            With user, item and any of the aspects. A table is a polars, pandas or Arrow one, or a
+            file. Of a repeated (user, item) the last row counts.
+        of : {"users", "items"}
+            Whose ratings they are: of new or known users, on items that are known; or of new or
+            known items, by users who are known.
+
+        Returns
+        -------
+        Model
+            It shares everything that did not change with this model.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from dmrank import DMR, make_ratings
+        >>> model = DMR(iterations=200, seed=1).fit(make_ratings(100, 30, 2_000, seed=1).ratings)
+        >>> first = pl.DataFrame({"user": "new", "item": ["h000001", "h000002"], "overall": [5, 1]})
+        >>> model.fold_in(first).recommend("new", n=3).height
+        3
+        >>> "new" in model.catalogue.users
+        False
+        """
+        return fold_in(self, new_ratings, of)
+
+    def vectors(self, by: By = None) -> ExportedVectors:
+        """Return vectors of users and items whose dot product is the score for a mix of aspects.
+
+        A vector store that searches by inner product then ranks as `recommend` does.
+
+        Parameters
+        ----------
+        by : str or mapping of str to float, optional
+            The aspect to rank by, or a mix; by default the primary aspect.
+
+        Raises
+        ------
+        UnsupportedError
+            If the scores of the model are no dot products (EASE, SPSMTL).
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(100, 30, 2_000, seed=1).ratings
+        >>> vectors = dmrank.MBPR(factors=4, iterations=50, seed=1).fit(ratings).vectors("value")
+        >>> users, items = vectors
+        >>> items.shape == (30, users.shape[1])
+        True
+        >>> vectors.item_table().columns
+        ['item', 'vector']
+        """
+        return vectors(self, by)
+
+    def index(
+        self, by: By = None, *, clusters: int | None = None, probes: int | None = None
+    ) -> ApproximateIndex:
+        """Build an index that finds most of the best items without scoring every item.
+
+        See `ApproximateIndex`, whose parameters these are.
+
+        Examples
+        --------
+        >>> from dmrank import IALS, make_ratings
+        >>> model = IALS(factors=4).fit(make_ratings(100, 80, 2_000, seed=1).ratings)
+        >>> model.index(probes=12).recommend("u000003", n=3).height
+        3
+        """
+        return ApproximateIndex(self, by=by, clusters=clusters, probes=probes)
+
+    # Pictures.
+
+    def plot_profile(self, user: str, item: str) -> Figure:
+        """Draw the predicted ratings of an item beside what the user gives on average.
+
+        Parameters
+        ----------
+        user, item : str
+            Ids.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> model = dmrank.ItemMean().fit(dmrank.make_ratings(100, 30, 2_000, seed=1).ratings)
+        >>> drawn = model.plot_profile("u000003", "h000001")
+        >>> drawn.savefig("profile.png")  # doctest: +SKIP
+        """
+        return plot_profile(self, user, item)
+
+    def plot_correlation(self, user: str, item: str | None = None) -> Figure:
+        """Draw how the aspects of a user's ratings go together, as a heat map.
+
+        Parameters
+        ----------
+        user : str
+            Id.
+        item : str, optional
+            Of the rating of this item, that is of Σ_ui; by default averaged over what the user
+            rated in training.
+        """
+        return plot_correlation(self, user, item)
+
+    def plot_comparison(
+        self, user: str, first: str, second: str, aspects: tuple[str, str] | None = None
+    ) -> Figure:
+        """Draw the predicted difference of two items on two aspects, as in the paper's Figure 2.
+
+        Ellipses are the density of the difference, first item minus second, in ratings; the ray
+        is the predicted direction, and the area on it how sure that is.
+
+        Parameters
+        ----------
+        user, first, second : str
+            Ids.
+        aspects : pair of str, optional
+            By default the two that differ most.
+        """
+        return plot_comparison(self, user, first, second, aspects)
+
+    # What fitting needs.
+
+    def _forget(self) -> None:
+        self._catalogue = None
+        self.arrays, self.history, self.cache = {}, History(), Cache()
+
+    def _validator(self, train: Ratings, validation: Ratings) -> Validator:
+        config = self.config
+        metric = parse_metric(config.validation_metric)
+        return Validator(train, validation, metric, config.validation_users, config.seed)
+
+    def _warm_start(self, start: Model, ratings: Ratings) -> WarmStart:
+        if not self.can_warm_start:
             raise UnsupportedError(
                 f"{type(self).__name__} cannot go on from a model: leave start out"
             )
@@ -156,62 +674,14 @@ class Model(Recommending, Similar, Indexing, Comparing, Explaining, Drawing, Fol
                 raise ConfigError(
                     f"start has {name}={theirs!r}, not {ours!r}: give this model the same"
                 )
-        return Start.of(start.catalogue, start._arrays, ratings)
+        catalogue = start.catalogue
+        known = {**start.arrays, **start.calibration.to_arrays()}
+        return WarmStart.from_model(catalogue, known, ratings)
 
-    def _validator(self, train: Ratings, validation: Ratings | None) -> Validator | None:
-        if validation is None:
-            return None
-        config = self.config
-        metric = parse_metric(config.validation_metric)
-        return Validator(train, validation, metric, config.validation_users, config.seed)
-
-    def _validation_value(self, fitting: Fitting) -> float:
-        """Judge what is in `self._arrays`, ranking by the primary aspect."""
-        assert fitting.validator is not None
-        return fitting.validator(self._scorer(self._weights(None)), self.config.threads)
-
-    def predict(
-        self, users: str | Sequence[str], items: str | Sequence[str], *, raw: bool = False
-    ) -> NDArray[np.float32]:
-        """Predict the ratings of (user, item) pairs.
-
-        Parameters
-        ----------
-        users, items : str or sequence of str
-            Ids, pair by pair; a single id goes with every id of the other.
-        raw : bool
-            Return the scores that rank, instead of ratings on the scale of the training ratings.
-
-        Returns
-        -------
-        float32 array
-            One row per pair, one column per aspect.
-        """
-        catalogue = self.catalogue
-        user_codes, item_codes = np.broadcast_arrays(
-            *_same_length(
-                catalogue.users.codes([users] if isinstance(users, str) else users),
-                catalogue.items.codes([items] if isinstance(items, str) else items),
-            )
-        )
-        if raw:
-            return self._raw_scores(user_codes, item_codes)
-        return self._ratings(user_codes, item_codes)
-
-    # Files.
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the model into one file, whole or not at all."""
-        catalogue = self.catalogue
-        metadata = {
-            "library": dmrank.__version__,
-            "model": type(self).__name__,
-            "config": self.config.model_dump(mode="json"),
-            "aspects": list(catalogue.aspects),
-            "primary_aspect": catalogue.primary_aspect,
-        }
-        arrays = {**self._arrays, **catalogue.to_arrays()}
-        return write_container(path, arrays, metadata, format_=FILE_FORMAT)
+    @classmethod
+    def named(cls, name: str) -> type[Model] | None:
+        """Return the class of a model by the name in its file; None: it was never imported."""
+        return cls._registry.get(name)
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -219,27 +689,23 @@ def load(path: str | os.PathLike[str]) -> Model:
 
     The model is read-only and can be asked from many threads.
     """
-    arrays, metadata = read_container(path, format_=FILE_FORMAT)
-    kind = Model._registry.get(metadata.get("model", ""))
+    saved = read_model(path)
+    kind = Model.named(saved.kind)
     if kind is None:
         raise ModelFileError(
-            f"{path} holds the model {metadata.get('model')!r}, which is not known: import the "
+            f"{path} holds the model {saved.kind!r}, which is not known: import the "
             "module that defines it first"
         )
     try:
-        model = kind(**metadata["config"])
-        model._catalogue = Catalogue.from_arrays(
-            arrays, tuple(metadata["aspects"]), metadata["primary_aspect"]
-        )
-    except (KeyError, ConfigError) as error:
-        raise ModelFileError(f"{path} is not a model this version can read: {error}") from None
-    model._arrays = {
-        name: array for name, array in arrays.items() if not name.startswith("catalogue.")
-    }
-    return model
+        model = kind(**saved.config)
+    except ConfigError as error:
+        raise unreadable(path, error) from None
+    return model.with_state(saved.catalogue, saved.arrays, saved.calibration)
 
 
 def _check_trainable(ratings: Ratings) -> None:
+    if not isinstance(ratings, Ratings):
+        raise DataError(f"fit takes Ratings, not {type(ratings).__name__}: use dmrank.read_ratings")
     users = int((np.diff(ratings.user_pointer) > 0).sum())
     items = len(np.unique(ratings.item_codes))
     if users < 2 or items < 2:
@@ -248,13 +714,3 @@ def _check_trainable(ratings: Ratings) -> None:
         )
     if np.isnan(ratings.values).all():
         raise DataError("every rating is missing: there is nothing to learn from")
-
-
-def _same_length(
-    users: NDArray[np.int32], items: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    if len(users) != len(items) and 1 not in (len(users), len(items)):
-        raise DataError(
-            f"{len(users):,} users and {len(items):,} items do not make pairs: give as many of each"
-        )
-    return users, items

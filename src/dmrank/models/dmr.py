@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
-from dmrank.answers.fold_in.directional import DirectionalFolding, folded_offsets
+from dmrank.answers.correlation import correlations
+from dmrank.answers.fold_in.directional import DirectionalFolding
 from dmrank.answers.fold_in.pairs import Factors, Sampling
+from dmrank.answers.predict import training_scale_ratings
 from dmrank.directional.families import Family, Gaussian, Student
+from dmrank.directional.packing import unpack
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
-from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
-from dmrank.models.itemmean import item_means
-from dmrank.models.kinds.factored import unpadded
-from dmrank.models.kinds.multivariate import MultivariateModel
+from dmrank.models.config import Count, NotNegative, Positive, Search, Share
+from dmrank.models.kinds.factored import FactorConfig, FactorModel
+from dmrank.support.arrays import Array, Codes, Floats
 from dmrank.support.errors import ConfigError
 from dmrank.training.data import (
     Accumulators,
@@ -25,17 +27,16 @@ from dmrank.training.data import (
     empty_accumulators,
 )
 from dmrank.training.loop import RunIterations
+from dmrank.training.means import item_means
 from dmrank.training.pairwise.dmr import run_iterations
-from dmrank.training.pairwise.parameters import initial_parameters, unpack
+from dmrank.training.pairwise.parameters import initial_parameters
 from dmrank.training.pairwise.prior import prior_covariance
 from dmrank.training.pairwise.settings import Covariance, CovariancePrior, StepSettings
 
 
-class DMRConfig(TrainingConfig):
+class DMRConfig(FactorConfig):
     """Parameters of DMR, with the names of the paper in brackets."""
 
-    batch_size: Count = 2_000
-    """Pairs per step."""
     factors: Annotated[Count, Search((10, 20, 40, 80), log=True)] = 10
     """Dimension of the latent factors [d]."""
     learning_rate: Annotated[Positive, Search((0.03, 0.1, 0.3), log=True)] = 0.1
@@ -82,7 +83,7 @@ class DMRConfig(TrainingConfig):
     )
 
 
-class DMR(MultivariateModel):
+class DMR(FactorModel):
     """Directional Multivariate Ranking.
 
     Maximises the likelihood of the observed directions d = r_ui − r_uj of pairs of rating vectors,
@@ -108,7 +109,7 @@ class DMR(MultivariateModel):
 
     Config = DMRConfig
     config: DMRConfig
-    can_start = True
+    can_warm_start = True
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -135,7 +136,7 @@ class DMR(MultivariateModel):
             }
         )
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
         data = fitting.training_data(config.missing)
         sigma_prior = prior_covariance(data.values)
@@ -151,23 +152,20 @@ class DMR(MultivariateModel):
             offsets=item_means(data) if config.item_offsets else None,
             seed=config.seed,
         )
-        if fitting.start is not None:
-            fitting.start.carry_over(parameters)
+        if fitting.warm_start is not None:
+            fitting.warm_start.carry_over(parameters._asdict())
         accumulators = empty_accumulators(parameters)
-        self._train(
+        self._train_on_pairs(
             fitting,
             self._runner(data, parameters, accumulators, self._prior(sigma_prior)),
-            parameters._asdict(),
-            {f"squares.{name}": array for name, array in accumulators._asdict().items()},
-            learned=lambda: {
-                **unpadded(parameters, config.factors),
-                "prior_covariance": sigma_prior.astype(np.float32),
-            },
+            parameters,
+            accumulators,
             samples_per_iteration=config.batch_size * (1 if config.covariance == "identity" else 2),
+            also_learned={"prior_covariance": sigma_prior.astype(np.float32)},
         )
 
-    def _prior(self, sigma_prior: NDArray[np.float64]) -> CovariancePrior:
-        """Return the inverse-Wishart prior of every Σ (paper 3.2.2, design section 2)."""
+    def _prior(self, sigma_prior: Floats) -> CovariancePrior:
+        """Return the inverse-Wishart prior of every Σ (paper 3.2.2)."""
         size = len(sigma_prior)
         strength = self.config.prior_strength
         nu = size + 10.0 if strength is None else strength
@@ -178,7 +176,7 @@ class DMR(MultivariateModel):
         factor = nu if self.config.prior_at == "paper" else nu + size + 1
         return CovariancePrior(factor * sigma_prior, nu)
 
-    def _family(self) -> Family:
+    def family(self) -> Family:
         if self.config.family == "student":
             return Student(self.config.degrees_of_freedom, margin=self.config.margin)
         return Gaussian(margin=self.config.margin)
@@ -195,7 +193,7 @@ class DMR(MultivariateModel):
             batch_size=config.batch_size,
             learning_rate=config.learning_rate,
             covariance_learning_rate=config.covariance_learning_rate,
-            family=self._family(),
+            family=self.family(),
             covariance=config.covariance,
             user_weight=config.user_weight,
             regularization=(*self._regularization(), config.offset_regularization),
@@ -205,7 +203,7 @@ class DMR(MultivariateModel):
             seed=config.seed,
         )
 
-        def run(first: int, count: int) -> NDArray[np.float64]:
+        def run(first: int, count: int) -> Floats:
             objectives = run_iterations(
                 data, parameters, accumulators, prior, settings, first, count, config.threads
             )
@@ -219,43 +217,31 @@ class DMR(MultivariateModel):
         return given if isinstance(given, tuple) else (given, given, given)
 
     def _folding(self) -> DirectionalFolding:
-        config, arrays = self.config, self._arrays
+        config, arrays = self.config, self.arrays
         return DirectionalFolding(
-            factors=Factors.of(arrays),
+            factors=Factors.from_arrays(arrays),
             user_covariances=arrays["user_covariances"],
             item_covariances=arrays["item_covariances"],
             personalized=config.covariance == "personalized",
             user_weight=config.user_weight,
             prior=self._prior(arrays["prior_covariance"].astype(np.float64)),
-            family=self._family(),
+            family=self.family(),
             regularization=self._regularization()[:2],
             nonnegative=config.nonnegative,
             sampling=Sampling(config.rated_share, config.hard_negatives, config.seed),
         )
 
-    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
-        folding = self._folding()
-        profiles = profiles.without_missing() if self.config.missing == "zero" else profiles
-        return folding.rows("users", profiles, [folding.user(profile) for profile in profiles])
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:
+        return self._folding().users(profiles.filled(self.config.missing))
 
-    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
-        folding, catalogue = self._folding(), self.catalogue
-        profiles = profiles.without_missing() if self.config.missing == "zero" else profiles
-        offsets = np.zeros((len(profiles), len(catalogue.aspects)))
-        if self.config.item_offsets:
-            offsets = folded_offsets(profiles, self._arrays["offsets"], catalogue)
-        found = [
-            folding.item(profile, offset, catalogue, self._training_ratings)
-            for profile, offset in zip(profiles, offsets, strict=True)
-        ]
-        learned = folding.rows("items", profiles, found)
-        return learned | ({"offsets": offsets} if self.config.item_offsets else {})
+    def fold_in_items(self, profiles: Profiles) -> dict[str, Array]:
+        profiles = profiles.filled(self.config.missing)
+        ratings_of = partial(training_scale_ratings, self)
+        return self._folding().items(profiles, self.catalogue, ratings_of)
 
-    def _covariances(
-        self, users: NDArray[np.integer], items: NDArray[np.integer]
-    ) -> NDArray[np.float64]:
+    def covariances(self, users: Codes, items: Codes) -> Floats:
         """Return Σ_ui = λ Σ_u + (1−λ) Σ_i of (user, item) pairs, not calibrated."""
-        arrays, size = self._arrays, len(self._arrays["aspects"])
+        arrays, size = self.arrays, len(self.arrays["aspects"])
         kind, weight = self.config.covariance, self.config.user_weight
         if kind == "identity":
             return np.tile(np.eye(size), (len(users), 1, 1))
@@ -265,3 +251,7 @@ class DMR(MultivariateModel):
         of_user = unpack(by_user[users], size).astype(np.float64)
         of_item = unpack(arrays["item_covariances"][items], size).astype(np.float64)
         return weight * of_user + (1 - weight) * of_item
+
+    def aspect_relevance(self, users: Codes, items: Codes, aspect: int) -> Floats:
+        """Return the correlation of each aspect with the one that ranks (paper 4.5)."""
+        return correlations(self.covariances(users, items))[:, aspect]

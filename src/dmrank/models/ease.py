@@ -1,26 +1,21 @@
 """EASE: a linear model from what a user rated to everything else (Steck, WWW 2019)."""
 
-# mypy: disable-error-code="untyped-decorator"
-# Numba's decorators are untyped: what they wrap is still checked.
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.data.rows import group_rows
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.models.base import Model
 from dmrank.models.config import Config, Positive, Search
+from dmrank.support.arrays import Array, Codes, Float32s, Int64s
 from dmrank.support.errors import ConfigError, DataError
-
-Codes = NDArray[np.integer]
-Float32s = NDArray[np.float32]
 
 #: Above this the weights alone are larger than the memory of most machines.
 MOST_ITEMS = 40_000
@@ -66,7 +61,7 @@ class EASE(Model):
     Config = EASEConfig
     config: EASEConfig
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         ratings, threads = fitting.ratings, self.config.threads
         items = len(ratings.items)
         if items > MOST_ITEMS:
@@ -93,7 +88,7 @@ class EASE(Model):
             _ITEMS_PER_TASK,
             threads,
         )
-        self._arrays = {"weights": weights}
+        self.arrays = {"weights": weights}
 
     def _check_precision(self, counts: Float32s) -> None:
         """Refuse a λ that the rounding of XᵀX would hide."""
@@ -105,16 +100,16 @@ class EASE(Model):
                 f"these ratings give at least {least:.1g}, better 1 or more"
             )
 
-    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:  # noqa: ARG002
         # Scores follow from what the catalogue says a user has seen.
         return {}
 
-    def _score_block(self, users: Codes, weights: Float32s) -> Float32s:
+    def score_block(self, users: Codes, weights: Float32s) -> Float32s:
         scores = np.zeros((len(users), len(self.catalogue.items)), dtype=np.float32)
         seen = (self.catalogue.seen_pointer, self.catalogue.seen_items)
         for_ranges(
             lambda start, stop: _score_all(
-                start, stop, users, *seen, self._arrays["weights"], scores
+                start, stop, users, *seen, self.arrays["weights"], scores
             ),
             len(users),
             _USERS_PER_TASK,
@@ -123,14 +118,14 @@ class EASE(Model):
         scores *= weights.sum()
         return scores
 
-    def _raw_scores(self, users: Codes, items: Codes) -> Float32s:
+    def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         # What is broadcast from one id is no array that compiled code takes.
         users, items = np.array(users), np.array(items)
         scores = np.zeros(len(users), dtype=np.float32)
         seen = (self.catalogue.seen_pointer, self.catalogue.seen_items)
         for_ranges(
             lambda start, stop: _score_pairs(
-                start, stop, users, items, *seen, self._arrays["weights"], scores
+                start, stop, users, items, *seen, self.arrays["weights"], scores
             ),
             len(users),
             _PAIRS_PER_TASK,
@@ -150,13 +145,13 @@ def _inverse(matrix: Float32s) -> Float32s:
     return columns.T
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _count_together(
     start: int,
     stop: int,
-    pointer: NDArray[np.int64],
+    pointer: Int64s,
     raters: Codes,
-    seen_pointer: NDArray[np.int64],
+    seen_pointer: Int64s,
     seen_items: Codes,
     counts: Float32s,
 ) -> None:
@@ -168,7 +163,7 @@ def _count_together(
                 row[other] += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _weigh(start: int, stop: int, diagonal: Float32s, weights: Float32s) -> None:
     """Replace the upper triangle of P by B, for pairs whose first item is among some."""
     for i in range(start, stop):
@@ -179,12 +174,12 @@ def _weigh(start: int, stop: int, diagonal: Float32s, weights: Float32s) -> None
             weights[j, i] = -p / diagonal[i]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _score_all(
     start: int,
     stop: int,
     users: Codes,
-    seen_pointer: NDArray[np.int64],
+    seen_pointer: Int64s,
     seen_items: Codes,
     weights: Float32s,
     scores: Float32s,
@@ -198,13 +193,13 @@ def _score_all(
                 own[j] += row[j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _score_pairs(
     start: int,
     stop: int,
     users: Codes,
     items: Codes,
-    seen_pointer: NDArray[np.int64],
+    seen_pointer: Int64s,
     seen_items: Codes,
     weights: Float32s,
     scores: Float32s,

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
-from scipy.special import expit
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, NotNegative, Search, Share, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
-from dmrank.training.data import TrainingData
+from dmrank.support.arrays import Array, Codes, Float32s, Floats
+from dmrank.training.least_squares.attention import (
+    MIDDLE,
+    TOP,
+    Quality,
+    make_tables,
+    most_cared,
+)
 from dmrank.training.least_squares.multiplicative import (
     Factors,
     Tables,
     Weights,
-    make_table,
-    observed_table,
     padded,
     run_iterations,
 )
 from dmrank.training.loop import RunIterations
-
-#: N, the top of the training scale, and its middle.
-_TOP, _MIDDLE = 5.0, 3.0
-
-Quality = Literal["mean", "sentiment"]
 
 
 class EFMConfig(TrainingConfig):
@@ -99,7 +97,7 @@ class EFM(TrainedModel):
     Config = EFMConfig
     config: EFMConfig
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         config = self.config
         data = fitting.training_data(config.missing)
         tables = make_tables(data, self._primary(), config.quality)
@@ -120,9 +118,9 @@ class EFM(TrainedModel):
         """Draw factors whose first predictions are around the middle of the scale."""
         rng = np.random.default_rng(self.config.seed)
         explicit, latent = self.config.explicit_factors, self.config.latent_factors
-        high = 2 * np.sqrt(_MIDDLE / (explicit + latent))
+        high = 2 * np.sqrt(MIDDLE / (explicit + latent))
 
-        def drawn(rows: int, width: int) -> NDArray[np.float32]:
+        def drawn(rows: int, width: int) -> Float32s:
             table = np.zeros((rows, padded(width)), dtype=np.float32)
             table[:, :width] = rng.uniform(0, high, (rows, width))
             return table
@@ -134,11 +132,11 @@ class EFM(TrainedModel):
             aspects=drawn(len(self.catalogue.aspects) - 1, explicit),
         )
 
-    def _unpadded(self, factors: Factors) -> dict[str, NDArray[Any]]:
+    def _unpadded(self, factors: Factors) -> dict[str, Array]:
         explicit, latent = self.config.explicit_factors, self.config.latent_factors
         start = padded(explicit)
 
-        def used(table: NDArray[np.float32]) -> NDArray[np.float32]:
+        def used(table: Float32s) -> Float32s:
             return np.hstack([table[:, :explicit], table[:, start : start + latent]])
 
         return {name: used(table) for name, table in factors._asdict().items()}
@@ -150,118 +148,42 @@ class EFM(TrainedModel):
         weights = Weights(config.attention_weight, config.quality_weight, *norms)
         ratings = max(len(tables.ratings.by_row.values), 1)
 
-        def run(first: int, count: int) -> NDArray[np.float64]:
+        def run(first: int, count: int) -> Floats:
             del first  # an iteration depends on nothing but the factors
             return -run_iterations(tables, factors, weights, count, config.threads) / ratings
 
         return run
 
-    def _attention(self) -> NDArray[np.float32]:
+    def _attention(self) -> Float32s:
         """Return X̃ = U1 Vᵀ, a row per user and a column per aspect other than overall."""
-        aspects = self._arrays["aspects"]
-        return self._arrays["users"][:, : aspects.shape[1]] @ aspects.T
+        aspects = self.arrays["aspects"]
+        return self.arrays["users"][:, : aspects.shape[1]] @ aspects.T
 
-    def _quality(self) -> NDArray[np.float32]:
+    def _quality(self) -> Float32s:
         """Return Ỹ = U2 Vᵀ, a row per item and a column per aspect other than overall."""
-        aspects = self._arrays["aspects"]
-        return self._arrays["items"][:, : aspects.shape[1]] @ aspects.T
+        aspects = self.arrays["aspects"]
+        return self.arrays["items"][:, : aspects.shape[1]] @ aspects.T
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+    def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return [coefficients X̃_u / N, (1−α) w P_u] and [Ỹ_i, Q_i]."""
         attention, quality = self._attention(), self._quality()
         primary = self._primary()
         overall, others = weights[primary], np.delete(weights, primary)
         share = self.config.explicit_share if len(others) else 0.0
         cared = most_cared(attention, self.config.most_cared)
-        explicit = (others + overall * share * cared) * attention / _TOP
-        latent = overall * (1 - share) * self._arrays["users"]
+        explicit = (others + overall * share * cared) * attention / TOP
+        latent = overall * (1 - share) * self.arrays["users"]
         return Vectors(
             np.hstack([explicit, latent]).astype(np.float32),
-            np.hstack([quality, self._arrays["items"]]),
+            np.hstack([quality, self.arrays["items"]]),
         )
 
-    def _aspect_relevance(
+    def aspect_relevance(
         self,
-        users: NDArray[np.integer],
-        items: NDArray[np.integer],
+        users: Codes,
+        items: Codes,
         aspect: int,  # noqa: ARG002
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return ½ attention + ½ quality, NaN for overall, which has neither."""
         relevance = (self._attention()[users] + self._quality()[items]) / 2
         return np.insert(relevance.astype(np.float64), self._primary(), np.nan, axis=1)
-
-
-def make_tables(data: TrainingData, primary: int, quality: Quality) -> Tables:
-    """Return A, X and Y of training ratings whose overall aspect is column `primary`."""
-    users, items = len(data.user_ptr) - 1, len(data.item_counts)
-    overall = data.values[:, primary]
-    rated = np.flatnonzero(~np.isnan(overall))
-    others = np.delete(data.values, primary, axis=1)
-    return Tables(
-        ratings=make_table(
-            data.row_users[rated], data.items[rated], overall[rated], (users, items)
-        ),
-        attention=observed_table(attention_scores(data.row_users, others, users)),
-        quality=observed_table(quality_scores(data.items, others, items, quality)),
-    )
-
-
-def attention_scores(
-    users: NDArray[np.integer], values: NDArray[np.float32], n_users: int
-) -> NDArray[np.float64]:
-    """Return X, NaN where a user has never rated an aspect.
-
-    Examples
-    --------
-    >>> attention_scores(np.array([0, 0, 1]), np.array([[4], [2], [np.nan]]), n_users=2).round(3)
-    array([[4.046],
-           [  nan]])
-    """
-    mentions = _sums(users, ~np.isnan(values), n_users)
-    scores = 1 + (_TOP - 1) * (2 * expit(mentions) - 1)
-    return np.where(mentions > 0, scores, np.nan)
-
-
-def quality_scores(
-    items: NDArray[np.integer], values: NDArray[np.float32], n_items: int, quality: Quality
-) -> NDArray[np.float64]:
-    """Return Y, NaN where an aspect of an item has never been rated.
-
-    Examples
-    --------
-    >>> items, values = np.array([0, 0, 1]), np.array([[4], [5], [np.nan]])
-    >>> quality_scores(items, values, n_items=2, quality="mean")
-    array([[4.5],
-           [nan]])
-    >>> quality_scores(items, values, n_items=2, quality="sentiment").round(3)
-    array([[4.27],
-           [ nan]])
-    """
-    mentions = _sums(items, ~np.isnan(values), n_items)
-    means = _sums(items, np.nan_to_num(values), n_items) / np.maximum(mentions, 1)
-    if quality == "sentiment":
-        sentiment = (means - _MIDDLE) / (_TOP - _MIDDLE)
-        means = 1 + (_TOP - 1) * expit(mentions * sentiment)
-    return np.where(mentions > 0, means, np.nan)
-
-
-def most_cared(attention: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """Return 1/k in the columns of the k = `count` highest values of each row, else 0.
-
-    Examples
-    --------
-    >>> most_cared(np.array([[3.0, 5.0, 4.0]]), 2)
-    array([[0. , 0.5, 0.5]], dtype=float32)
-    """
-    highest = np.argsort(-attention, axis=1, kind="stable")[:, :count]
-    cared = np.zeros(attention.shape, dtype=np.float32)
-    np.put_along_axis(cared, highest, 1 / max(highest.shape[1], 1), axis=1)
-    return cared
-
-
-def _sums(
-    rows: NDArray[np.integer], values: NDArray[np.generic], n_rows: int
-) -> NDArray[np.float64]:
-    """Return the sum of each column over the values with the same row."""
-    columns = [np.bincount(rows, column, minlength=n_rows) for column in values.T]
-    return np.array(columns, dtype=np.float64).reshape(values.shape[1], n_rows).T

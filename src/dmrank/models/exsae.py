@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, NotNegative, Positive, Search
-from dmrank.models.itemmean import ItemMean
 from dmrank.models.kinds.neural import (
     NeuralConfig,
     NeuralModel,
@@ -22,7 +20,9 @@ from dmrank.models.kinds.neural import (
     torch_threads,
 )
 from dmrank.ranking import lists_of
+from dmrank.support.arrays import Array, Codes, Float32s, Int32s, Int64s
 from dmrank.training.data import TrainingData
+from dmrank.training.means import rating_means
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -65,12 +65,12 @@ class Residuals(NamedTuple):
         1 where there is a rating, 0 where it is missing.
     """
 
-    pointer: NDArray[np.int64]
-    items: NDArray[np.int32]
-    residuals: NDArray[np.float32]
-    observed: NDArray[np.float32]
+    pointer: Int64s
+    items: Int32s
+    residuals: Float32s
+    observed: Float32s
 
-    def of(self, users: NDArray[np.integer]) -> Residuals:
+    def of(self, users: Codes) -> Residuals:
         """Return the ratings of some of the users."""
         pointer, rows = lists_of(self.pointer, np.arange(len(self.items), dtype=np.int32), users)
         return Residuals(pointer, self.items[rows], self.residuals[rows], self.observed[rows])
@@ -109,12 +109,11 @@ class ExSAE(NeuralModel):
     config: ExSAEConfig
     scores_are_ratings = True
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         config = self.config
-        baseline = ItemMean(missing=config.missing)
-        baseline._fit(fitting)
-        levels, means = baseline._arrays["users"], baseline._arrays["items"]
-        ratings = centred(fitting.training_data(config.missing), levels, means)
+        data = fitting.training_data(config.missing)
+        means, levels = rating_means(data)
+        ratings = centred(data, levels, means)
         parameters = initial_parameters(len(means), means.shape[1], config)
 
         def loss(tensors: Tensors, iteration: int) -> Tensor | None:
@@ -122,7 +121,7 @@ class ExSAE(NeuralModel):
             rng = np.random.default_rng([config.seed, iteration, 1])  # not that of the users
             return masked_loss(tensors, ratings.of(users), config.dropout, rng)
 
-        def learned() -> dict[str, NDArray[Any]]:
+        def learned() -> dict[str, Array]:
             with torch_threads(config.threads):
                 hidden = hidden_of_all_users(parameters, ratings)
             outputs = {name: parameters[name] for name in ("outputs", "split")}
@@ -130,9 +129,9 @@ class ExSAE(NeuralModel):
 
         self._descend(fitting, loss, parameters, decay=config.regularization, learned=learned)
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+    def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""
-        arrays = self._arrays
+        arrays = self.arrays
         levels = arrays["levels"] * weights.sum()
         users = np.column_stack([arrays["hidden"], np.ones_like(levels), levels])
         nodes = arrays["outputs"] * (arrays["split"] @ weights)[:, None]
@@ -140,9 +139,7 @@ class ExSAE(NeuralModel):
         return Vectors(users, np.column_stack([nodes, means, np.ones_like(means)]))
 
 
-def centred(
-    data: TrainingData, levels: NDArray[np.float32], means: NDArray[np.float32]
-) -> Residuals:
+def centred(data: TrainingData, levels: Float32s, means: Float32s) -> Residuals:
     """Return the training ratings less the levels of users (M) and the means of items (N × K)."""
     residuals = data.values - means[data.items] - levels[data.row_users][:, None]
     observed = ~np.isnan(residuals)
@@ -151,9 +148,7 @@ def centred(
     )
 
 
-def initial_parameters(
-    items: int, aspects: int, config: ExSAEConfig
-) -> dict[str, NDArray[np.float32]]:
+def initial_parameters(items: int, aspects: int, config: ExSAEConfig) -> dict[str, Float32s]:
     """Draw the layers; outputs start at 0, so that the first prediction is the centre."""
     rng = np.random.default_rng(config.seed)
     width = config.widths[0]
@@ -168,7 +163,7 @@ def initial_parameters(
     }
 
 
-def batch_of_users(users: int, batch_size: int, seed: int, iteration: int) -> NDArray[np.int64]:
+def batch_of_users(users: int, batch_size: int, seed: int, iteration: int) -> Int64s:
     """Return the users of an iteration: each is in one batch of a pass over them.
 
     Examples
@@ -234,9 +229,7 @@ def outputs_of(tensors: Tensors, hidden: Tensor, items: Tensor) -> Tensor:
     return nodes[:, None] * embedding(items, tensors["split"])
 
 
-def hidden_of_all_users(
-    parameters: dict[str, NDArray[np.float32]], ratings: Residuals
-) -> NDArray[np.float32]:
+def hidden_of_all_users(parameters: dict[str, Float32s], ratings: Residuals) -> Float32s:
     """Return h_u of every user, all ratings seen."""
     import torch
 

@@ -7,16 +7,16 @@ with the number of ratings, and no further dependency.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
+from dmrank.support.arrays import Array, Float32s, Floats, Int64s
 from dmrank.training.data import TrainingData
 from dmrank.training.least_squares.solve import Prior, by_item, by_user, gram, solve_rows
 from dmrank.training.loop import RunIterations
@@ -70,7 +70,7 @@ class IALS(TrainedModel):
     Config = IALSConfig
     config: IALSConfig
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
         rated = np.ones((len(ratings), 1), dtype=np.float32)
         data = fitting.training_data()._replace(values=rated)
@@ -86,9 +86,7 @@ class IALS(TrainedModel):
             samples_per_iteration=2 * len(ratings),
         )
 
-    def _runner(
-        self, data: TrainingData, users: NDArray[np.float32], items: NDArray[np.float32]
-    ) -> RunIterations:
+    def _runner(self, data: TrainingData, users: Float32s, items: Float32s) -> RunIterations:
         config = self.config
         threads, alpha = config.threads, config.unobserved_weight
         of_users, of_items = by_user(data), by_item(data)
@@ -106,26 +104,26 @@ class IALS(TrainedModel):
             )
             return loss + user_prior.cost(users)
 
-        def run(first: int, count: int) -> NDArray[np.float64]:
+        def run(first: int, count: int) -> Floats:
             del first  # a sweep depends on nothing but the factors
             return np.array([-sweep() / len(data.items) for _ in range(count)])
 
         return run
 
-    def _prior(self, counts: NDArray[np.int64], others: int) -> Prior:
+    def _prior(self, counts: Int64s, others: int) -> Prior:
         """Return the prior with the weights λ (n + α₀N)^ν."""
         config = self.config
         frequency = counts + config.unobserved_weight * others
         ridge = config.regularization * np.power(frequency, config.frequency_exponent)
         return Prior(ridge, np.zeros(config.factors))
 
-    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
-        return {"users": self._solve(profiles, self._arrays["items"])}
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:
+        return {"users": self._solve(profiles, self.arrays["items"])}
 
-    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
-        return {"items": self._solve(profiles, self._arrays["users"])}
+    def fold_in_items(self, profiles: Profiles) -> dict[str, Array]:
+        return {"items": self._solve(profiles, self.arrays["users"])}
 
-    def _solve(self, profiles: Profiles, others: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _solve(self, profiles: Profiles, others: Float32s) -> Float32s:
         """Return the factors of users or items, those of the others being held."""
         config = self.config
         rows = np.zeros((len(profiles), config.factors), dtype=np.float32)
@@ -144,6 +142,6 @@ class IALS(TrainedModel):
         )
         return rows
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+    def scoring_vectors(self, weights: Float32s) -> Vectors:
         mix = np.full(self.config.factors, weights.sum(), dtype=np.float32)
-        return Vectors(self._arrays["users"], self._arrays["items"], mix)
+        return Vectors(self.arrays["users"], self.arrays["items"], mix)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.answers.fold_in.logistic import LogisticFolding
 from dmrank.answers.fold_in.pairs import Factors, Sampling
+from dmrank.answers.predict import training_scale_ratings
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
-from dmrank.models.config import Count, NotNegative, Positive, Search, Share, TrainingConfig
-from dmrank.models.kinds.factored import FactorModel, unpadded
+from dmrank.models.config import Count, NotNegative, Positive, Search, Share
+from dmrank.models.kinds.factored import FactorConfig, FactorModel
+from dmrank.support.arrays import Array, Floats
 from dmrank.training.data import empty_accumulators
 from dmrank.training.pairwise.mbpr import Combination, LogisticSettings, run_logistic_iterations
 from dmrank.training.pairwise.parameters import initial_parameters
 from dmrank.training.pairwise.settings import FactorSettings, SamplerSettings
 
 
-class MBPRConfig(TrainingConfig):
+class MBPRConfig(FactorConfig):
     """Parameters of M-BPR."""
 
-    batch_size: Count = 2_000
-    """Pairs per iteration."""
     factors: Annotated[Count, Search((5, 10, 20, 40))] = 10
     """Dimension of the latent factors."""
     learning_rate: Annotated[Positive, Search((0.03, 0.1, 0.3), log=True)] = 0.1
@@ -70,9 +70,9 @@ class MBPR(FactorModel):
 
     Config = MBPRConfig
     config: MBPRConfig
-    can_start = True
+    can_warm_start = True
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
         data = fitting.training_data(config.missing)
         K = len(ratings.aspects)
@@ -88,23 +88,18 @@ class MBPR(FactorModel):
             offsets=np.zeros((len(ratings.items), K), np.float32) if config.item_offsets else None,
             seed=config.seed,
         )
-        if fitting.start is not None:
-            fitting.start.carry_over(parameters)
+        if fitting.warm_start is not None:
+            fitting.warm_start.carry_over(parameters._asdict())
         accumulators = empty_accumulators(parameters)
         settings = self._settings()
 
-        def run(first: int, count: int) -> NDArray[np.float64]:
+        def run(first: int, count: int) -> Floats:
             return run_logistic_iterations(
                 data, parameters, accumulators, settings, first, count, config.threads
             )
 
-        self._train(
-            fitting,
-            run,
-            parameters._asdict(),
-            {f"squares.{name}": array for name, array in accumulators._asdict().items()},
-            learned=lambda: unpadded(parameters, config.factors),
-            samples_per_iteration=config.batch_size,
+        self._train_on_pairs(
+            fitting, run, parameters, accumulators, samples_per_iteration=config.batch_size
         )
 
     def _folding(self) -> LogisticFolding | None:
@@ -112,21 +107,21 @@ class MBPR(FactorModel):
         if config.combination != "sum":
             return None
         sampling = Sampling(config.rated_share, config.hard_negatives, config.seed)
-        return LogisticFolding(Factors.of(self._arrays), config.regularization, sampling)
+        return LogisticFolding(Factors.from_arrays(self.arrays), config.regularization, sampling)
 
-    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]] | None:
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array] | None:
         folding = self._folding()
         if folding is None:
             return None
-        profiles = profiles.without_missing() if self.config.missing == "zero" else profiles
+        profiles = profiles.filled(self.config.missing)
         return {"users": np.array([folding.user(profile) for profile in profiles])}
 
-    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]] | None:
+    def fold_in_items(self, profiles: Profiles) -> dict[str, Array] | None:
         folding = self._folding()
         if folding is None or self.config.item_offsets:
             return None
-        profiles = profiles.without_missing() if self.config.missing == "zero" else profiles
-        catalogue, ratings_of = self.catalogue, self._training_ratings
+        profiles = profiles.filled(self.config.missing)
+        catalogue, ratings_of = self.catalogue, partial(training_scale_ratings, self)
         found = [folding.item(profile, catalogue, ratings_of) for profile in profiles]
         return {"items": np.array(found)}
 

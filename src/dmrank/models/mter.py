@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.compiled.transpose import padded
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, NotNegative, Positive, Search, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
+from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.training.pairwise.mter import run_tucker_iterations
 from dmrank.training.pairwise.settings import SamplerSettings
 from dmrank.training.pairwise.tucker import TuckerParameters, TuckerSettings
@@ -64,7 +64,7 @@ class MTER(TrainedModel):
     Config = MTERConfig
     config: MTERConfig
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
         data = fitting.training_data(config.missing)
         parameters = self._initial(fitting, float(np.nanmean(data.values)))
@@ -78,7 +78,7 @@ class MTER(TrainedModel):
         )
         sampler = SamplerSettings(config.batch_size, 0.0, 1, config.seed)
 
-        def run(first: int, count: int) -> NDArray[np.float64]:
+        def run(first: int, count: int) -> Floats:
             return run_tucker_iterations(
                 data, parameters, squares, settings, sampler, first, count, config.threads
             ).sum(axis=1)
@@ -98,7 +98,7 @@ class MTER(TrainedModel):
         centre = (mean / (factors**2 * aspect_factors)) ** 0.25
         rng = np.random.default_rng(config.seed)
 
-        def drawn(*shape: int, pad: tuple[int, ...]) -> NDArray[np.float32]:
+        def drawn(*shape: int, pad: tuple[int, ...]) -> Float32s:
             table = np.zeros(pad, dtype=np.float32)
             table[tuple(slice(length) for length in shape)] = centre * rng.uniform(0.5, 1.5, shape)
             return table
@@ -112,17 +112,17 @@ class MTER(TrainedModel):
             core=drawn(factors, factors, aspect_factors, pad=(width, width, aspect_factors)),
         )
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+    def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return U_u (Σ_k w_k H_k) and V_i, with the slices H_k = Σ_c G_··c F_kc."""
-        arrays = self._arrays
+        arrays = self.arrays
         mixed = arrays["core"] @ (weights @ arrays["aspects"])
         return Vectors(arrays["users"] @ mixed, arrays["items"])
 
-    def _aspect_relevance(
+    def aspect_relevance(
         self,
-        users: NDArray[np.integer],
-        items: NDArray[np.integer],
+        users: Codes,
+        items: Codes,
         aspect: int,  # noqa: ARG002
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return the predicted rating of each aspect."""
-        return self._raw_scores(users, items).astype(np.float64)
+        return self.score_pairs(users, items).astype(np.float64)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.base import Model
 from dmrank.models.config import Config
+from dmrank.support.arrays import Array, Float32s
 
 
 class PopularityConfig(Config):
@@ -39,17 +37,17 @@ class Popularity(Model):
 
     Config = PopularityConfig
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         ratings = fitting.ratings
         counts = np.bincount(ratings.item_codes, minlength=len(ratings.items))
-        self._arrays = {"counts": counts.astype(np.float32)}
+        self.arrays = {"counts": counts.astype(np.float32)}
 
-    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:  # noqa: ARG002
         return {}
 
-    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
+    def fold_in_items(self, profiles: Profiles) -> dict[str, Array]:
         return {"counts": profiles.counts.astype(np.float32)}
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+    def scoring_vectors(self, weights: Float32s) -> Vectors:
         users = np.full((len(self.catalogue.users), 1), weights.sum(), dtype=np.float32)
-        return Vectors(users, self._arrays["counts"][:, None])
+        return Vectors(users, self.arrays["counts"][:, None])

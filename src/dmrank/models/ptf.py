@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, Positive, Search, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
+from dmrank.support.arrays import Array, Float32s, Floats
 from dmrank.training.data import TrainingData
 from dmrank.training.least_squares.solve import Prior, by_item, by_user, solve_aspects, solve_rows
 from dmrank.training.loop import RunIterations
@@ -70,7 +70,7 @@ class PTF(TrainedModel):
     config: PTFConfig
     scores_are_ratings = True
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
         data = fitting.training_data(config.missing)
         counts = np.count_nonzero(~np.isnan(data.values), axis=0)
@@ -78,7 +78,7 @@ class PTF(TrainedModel):
         means = (totals / np.maximum(counts, 1)).astype(np.float32)
         rng = np.random.default_rng(config.seed)
 
-        def drawn(rows: int, centre: NDArray[np.float64]) -> NDArray[np.float32]:
+        def drawn(rows: int, centre: Floats) -> Float32s:
             table = rng.normal(centre, _INITIAL_DEVIATION, (rows, config.factors))
             return table.astype(np.float32)
 
@@ -95,16 +95,16 @@ class PTF(TrainedModel):
             samples_per_iteration=3 * int(counts.sum()),
         )
 
-    def _centre(self, factor: int) -> NDArray[np.float64]:
+    def _centre(self, factor: int) -> Floats:
         """Return the centre of a prior: 1 in one factor, if there is such a factor."""
         return (np.arange(self.config.factors) == factor).astype(np.float64)
 
     def _runner(
         self,
         data: TrainingData,
-        users: NDArray[np.float32],
-        items: NDArray[np.float32],
-        aspects: NDArray[np.float32],
+        users: Float32s,
+        items: Float32s,
+        aspects: Float32s,
     ) -> RunIterations:
         config, threads = self.config, self.config.threads
         of_users, of_items = by_user(data), by_item(data)
@@ -122,33 +122,31 @@ class PTF(TrainedModel):
             loss = solve_aspects(aspects, data, users, items, aspect_prior, threads=threads)
             return loss + user_prior.cost(users) + item_prior.cost(items)
 
-        def run(first: int, count: int) -> NDArray[np.float64]:
+        def run(first: int, count: int) -> Floats:
             del first  # a sweep depends on nothing but the factors
             return np.array([-sweep() / counts.sum() for _ in range(count)])
 
         return run
 
-    def _fold_in_users(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
-        return {"users": self._solve(profiles, self._arrays["items"], self._centre(0))}
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:
+        return {"users": self._solve(profiles, self.arrays["items"], self._centre(0))}
 
-    def _fold_in_items(self, profiles: Profiles) -> dict[str, NDArray[Any]]:
-        return {"items": self._solve(profiles, self._arrays["users"], self._centre(1))}
+    def fold_in_items(self, profiles: Profiles) -> dict[str, Array]:
+        return {"items": self._solve(profiles, self.arrays["users"], self._centre(1))}
 
-    def _solve(
-        self, profiles: Profiles, others: NDArray[np.float32], centre: NDArray[np.float64]
-    ) -> NDArray[np.float32]:
+    def _solve(self, profiles: Profiles, others: Float32s, centre: Floats) -> Float32s:
         """Return the factors of users or items, those of the others being held."""
         config = self.config
-        values = np.nan_to_num(profiles.values) if config.missing == "zero" else profiles.values
         rows = np.zeros((len(profiles), config.factors), dtype=np.float32)
         prior = Prior(np.full(len(profiles), config.regularization), centre)
-        observed = profiles.observed(values - self._arrays["means"])
-        solve_rows(rows, observed, others, self._arrays["aspects"], prior, threads=config.threads)
+        values = profiles.filled(config.missing).values - self.arrays["means"]
+        observed = profiles.observed(values)
+        solve_rows(rows, observed, others, self.arrays["aspects"], prior, threads=config.threads)
         return rows
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+    def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""
-        arrays = self._arrays
+        arrays = self.arrays
         users = arrays["users"] * (weights @ arrays["aspects"])
         level = np.full(len(users), weights @ arrays["means"], dtype=np.float32)
         items = arrays["items"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
@@ -18,6 +17,7 @@ from dmrank.models.kinds.neural import (
     initial_layers,
     torch_threads,
 )
+from dmrank.support.arrays import Codes, Float32s
 from dmrank.training.pairwise.drawing import sample_pairs
 from dmrank.training.pairwise.sampling import Pairs
 
@@ -87,7 +87,7 @@ class SPSMTL(NeuralModel):
     Config = SPSMTLConfig
     config: SPSMTLConfig
 
-    def _fit(self, fitting: Fitting) -> None:
+    def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
         data = fitting.training_data(config.missing)
 
@@ -107,17 +107,15 @@ class SPSMTL(NeuralModel):
             samples_per_iteration=config.batch_size,
         )
 
-    def _score_block(
-        self, users: NDArray[np.integer], weights: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
+    def score_block(self, users: Codes, weights: Float32s) -> Float32s:
         import torch
 
         aspects = np.flatnonzero(weights)
         tensors = self._towers(aspects)
-        items = self._arrays["items"]
+        items = self.arrays["items"]
         scores = np.empty((len(users), len(items)), dtype=np.float32)
         with torch_threads(self.config.threads), torch.inference_mode():
-            of_users = user_part(tensors, torch.tensor(self._arrays["users"][users]))
+            of_users = user_part(tensors, torch.tensor(self.arrays["users"][users]))
             of_aspects = torch.tensor(weights[aspects])
             for start in range(0, len(items), _ITEMS_AT_ONCE):
                 columns = slice(start, start + _ITEMS_AT_ONCE)
@@ -131,12 +129,10 @@ class SPSMTL(NeuralModel):
                     scores[rows, columns] = torch.tensordot(of_aspects, by_aspect, 1).numpy()
         return scores
 
-    def _raw_scores(
-        self, users: NDArray[np.integer], items: NDArray[np.integer]
-    ) -> NDArray[np.float32]:
+    def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         import torch
 
-        arrays, aspects = self._arrays, np.arange(len(self.catalogue.aspects))
+        arrays, aspects = self.arrays, np.arange(len(self.catalogue.aspects))
         tensors = self._towers(aspects)
         scores = np.empty((len(users), len(aspects)), dtype=np.float32)
         step = max(_SCORES_AT_ONCE // len(aspects), 1)
@@ -148,22 +144,22 @@ class SPSMTL(NeuralModel):
                 scores[rows] = towers(tensors, hidden).T.numpy()
         return scores
 
-    def _towers(self, aspects: NDArray[np.integer]) -> dict[str, Tensor]:
+    def _towers(self, aspects: Codes) -> dict[str, Tensor]:
         """Return the towers of some aspects; copied, because arrays of a file are read-only."""
         import torch
 
         names = [f"{kind}{layer}" for layer in _LAYERS for kind in ("matrix", "offset")]
-        return {name: torch.tensor(self._arrays[name][aspects]) for name in names}
+        return {name: torch.tensor(self.arrays[name][aspects]) for name in names}
 
 
 def initial_parameters(
     users: int, items: int, aspects: int, config: SPSMTLConfig
-) -> dict[str, NDArray[np.float32]]:
+) -> dict[str, Float32s]:
     """Draw embeddings and one tower, which all aspects start with."""
     rng = np.random.default_rng(config.seed)
     tower = initial_layers(rng, (2 * config.factors, *config.widths, 1), gain=2)
 
-    def embeddings(count: int) -> NDArray[np.float32]:
+    def embeddings(count: int) -> Float32s:
         drawn = rng.standard_normal((count, config.factors), dtype=np.float32)
         return np.float32(config.initial_deviation) * drawn
 

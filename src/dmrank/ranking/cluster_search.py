@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.items import allowed_mask
 from dmrank.ranking.lists import item_lists
@@ -81,7 +81,7 @@ def top_n_of_clusters(
     return best
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _search(
     start: int,
     stop: int,
@@ -149,13 +149,13 @@ def _search(
         sort_heap(best.items[u], best.scores[u], sizes[u - start])
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _threshold(u: int, size: int, best: Any) -> Any:
     """Return the score that an item has to reach to be listed."""
     return best.scores[u, 0] if size == best.scores.shape[1] else np.float32(-np.inf)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _look_into(
     cluster: int,
     u: int,
@@ -191,7 +191,7 @@ def _look_into(
     return size
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _highest(scores: Any, chosen: Any, bins: Any) -> None:
     """Choose the highest scores, nearly in order: those that share a bin keep their place."""
     low, high = scores.min(), scores.max()

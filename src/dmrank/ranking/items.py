@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dmrank.ranking.scoring import as_matrix, largest
+from dmrank.support.arrays import Bools, Float32s, Int32s
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 # With fewer items than this left, copying their vectors costs less than scoring all.
 _FEW = 0.5
@@ -31,12 +32,12 @@ class ItemColumns(NamedTuple):
         The largest absolute value in `columns`.
     """
 
-    columns: NDArray[np.float32]
-    codes: NDArray[np.int32]
+    columns: Float32s
+    codes: Int32s
     n_items: int
     largest: float
 
-    def among(self, allowed: ArrayLike | None) -> tuple[ItemColumns, NDArray[np.bool_]]:
+    def among(self, allowed: ArrayLike | None) -> tuple[ItemColumns, Bools]:
         """Return the items to score, and which of them may be returned.
 
         Parameters
@@ -80,7 +81,7 @@ def item_columns(item_vectors: ArrayLike, allowed: ArrayLike | None = None) -> I
     return ItemColumns(columns, codes, n_items, largest(columns))
 
 
-def allowed_mask(allowed: ArrayLike, n_items: int) -> NDArray[np.bool_]:
+def allowed_mask(allowed: ArrayLike, n_items: int) -> Bools:
     """Return a mask of items, after a check that it has one truth value for each."""
     mask = np.asarray(allowed, dtype=np.bool_)
     if mask.shape != (n_items,):

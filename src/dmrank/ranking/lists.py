@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dmrank.support.arrays import Codes, Int32s, Int64s
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 class ItemLists(NamedTuple):
     """The list of user u is ``items[pointer[u]:pointer[u + 1]]``, ascending, each item once."""
 
-    pointer: NDArray[np.int64]
-    items: NDArray[np.int32]
+    pointer: Int64s
+    items: Int32s
 
     def of(self, start: int, stop: int) -> ItemLists:
         """Return the lists of a range of the users."""
@@ -62,16 +63,14 @@ def item_lists(
     return ItemLists(bounds, codes)
 
 
-def _ascend(items: NDArray[np.int32], pointer: NDArray[np.int64]) -> bool:
+def _ascend(items: Int32s, pointer: Int64s) -> bool:
     ascends = items[1:] > items[:-1]
     starts = pointer[(pointer > 0) & (pointer < len(items))]
     ascends[starts - 1] = True
     return bool(ascends.all())
 
 
-def lists_of(
-    pointer: NDArray[np.int64], items: NDArray[np.int32], users: NDArray[np.integer]
-) -> ItemLists:
+def lists_of(pointer: Int64s, items: Int32s, users: Codes) -> ItemLists:
     """Return the lists of some users, in the same layout.
 
     Examples

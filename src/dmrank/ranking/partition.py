@@ -10,10 +10,11 @@ import numpy as np
 from dmrank.ranking.items import allowed_mask
 from dmrank.ranking.scoring import as_matrix, largest
 from dmrank.ranking.top_n import top_n
+from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 # So many clusters times the root of the number of items: centres cost as much as what is found.
 _CLUSTERS_PER_ROOT = 3
@@ -43,15 +44,15 @@ class Partition(NamedTuple):
         The largest absolute value in any vector.
     """
 
-    centres: NDArray[np.float32]
-    pointer: NDArray[np.int64]
-    codes: NDArray[np.int32]
-    blocks: NDArray[np.float32]
-    reach: NDArray[np.float32]
+    centres: Float32s
+    pointer: Int64s
+    codes: Int32s
+    blocks: Float32s
+    reach: Float32s
     n_items: int
     largest: float
 
-    def vector(self, place: int) -> NDArray[np.float32]:
+    def vector(self, place: int) -> Float32s:
         """Return the vector of the item at a place."""
         cluster = int(np.searchsorted(self.pointer, place, side="right")) - 1
         start, stop = self.pointer[cluster], self.pointer[cluster + 1]
@@ -109,18 +110,14 @@ def make_partition(
     return Partition(columns, pointer, codes[order], blocks, reach, n_items, largest(rows))
 
 
-def _reach(
-    rows: NDArray[np.float32], centres: NDArray[np.float32], cluster: NDArray[np.int32]
-) -> NDArray[np.float32]:
+def _reach(rows: Float32s, centres: Float32s, cluster: Int32s) -> Float32s:
     reach = np.zeros(len(centres), dtype=np.float32)
     np.maximum.at(reach, cluster, np.linalg.norm(rows - centres[cluster], axis=1))
     # A little more, so that rounding never makes a bound too low.
     return reach * np.float32(1.001)
 
 
-def _learned_centres(
-    rows: NDArray[np.float32], clusters: int, threads: int | None
-) -> NDArray[np.float32]:
+def _learned_centres(rows: Float32s, clusters: int, threads: int | None) -> Float32s:
     """Return the centres of k-means on a sample."""
     rng = np.random.default_rng(0)
     size = min(len(rows), clusters * _ITEMS_PER_CENTRE)
@@ -136,9 +133,7 @@ def _learned_centres(
     return centres
 
 
-def _nearest(
-    rows: NDArray[np.float32], centres: NDArray[np.float32], threads: int | None
-) -> NDArray[np.int32]:
+def _nearest(rows: Float32s, centres: Float32s, threads: int | None) -> Int32s:
     """Return the nearest centre of each row: the largest x·c − ½|c|²."""
     if len(rows) == 0:
         return np.empty(0, dtype=np.int32)

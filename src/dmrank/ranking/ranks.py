@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.scoring import (
@@ -17,10 +17,11 @@ from dmrank.ranking.scoring import (
     dot,
     score_chunk,
 )
+from dmrank.support.arrays import AnyFloats, Bools, Floats, Int64s
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dmrank.ranking.lists import ItemLists
 
@@ -39,9 +40,9 @@ class RankQuery(NamedTuple):
     """
 
     items: ItemLists
-    gains: NDArray[np.floating]
+    gains: AnyFloats
     excluded: ItemLists
-    candidates: NDArray[np.bool_]
+    candidates: Bools
 
 
 def ranks_of_items(
@@ -54,7 +55,7 @@ def ranks_of_items(
     excluded_items: ArrayLike,
     candidate_mask: ArrayLike,
     threads: int | None = None,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Return the 1-based rank of each user's test items among all candidates of that user.
 
     Items are ranked by dot product. Of equal scores the lower gain comes first, so that a tie
@@ -117,7 +118,7 @@ def ranks_of_items_scores(
     excluded_items: ArrayLike,
     candidate_mask: ArrayLike,
     threads: int | None = None,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Return the same as `ranks_of_items`, from a block of scores.
 
     Parameters
@@ -153,14 +154,14 @@ def ranks_of_items_scores(
     return ranks
 
 
-def _checked_gains(test_gains: ArrayLike, tests: ItemLists) -> NDArray[np.float64]:
+def _checked_gains(test_gains: ArrayLike, tests: ItemLists) -> Floats:
     gains = np.asarray(test_gains, dtype=np.float64)
     if gains.shape != tests.items.shape:
         raise DataError(f"{gains.size} gains of {tests.items.size} test items: give one each")
     return gains
 
 
-def _checked_mask(candidate_mask: ArrayLike, n_items: int) -> NDArray[np.bool_]:
+def _checked_mask(candidate_mask: ArrayLike, n_items: int) -> Bools:
     mask = np.asarray(candidate_mask, dtype=np.bool_)
     if mask.shape != (n_items,):
         raise DataError(
@@ -169,7 +170,7 @@ def _checked_mask(candidate_mask: ArrayLike, n_items: int) -> NDArray[np.bool_]:
     return mask
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _ranks_by_vectors(
     start: int,
     stop: int,
@@ -221,7 +222,7 @@ def _ranks_by_vectors(
         )
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _ranks_by_scores(
     start: int,
     stop: int,
@@ -253,7 +254,7 @@ def _ranks_by_scores(
         )
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _count_at_least(scores: Any, thresholds: Any, counts: Any) -> None:
     for t in range(len(thresholds)):
         threshold = thresholds[t]
@@ -264,7 +265,7 @@ def _count_at_least(scores: Any, thresholds: Any, counts: Any) -> None:
         counts[t] += count
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _rank_user(
     items: Any,
     scores: Any,

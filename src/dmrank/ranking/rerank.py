@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.lists import item_lists
 from dmrank.ranking.scoring import NOT_FINITE, USERS_PER_TASK, as_matrix, check_widths, dot
 from dmrank.ranking.top_n import TopN, no_items
+from dmrank.support.arrays import Float32s
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 def score_lists(
@@ -23,7 +24,7 @@ def score_lists(
     pointer: ArrayLike,
     items: ArrayLike,
     threads: int | None = None,
-) -> NDArray[np.float32]:
+) -> Float32s:
     """Score the items of each user's own list, to the same bits as `top_n`.
 
     Parameters
@@ -90,7 +91,7 @@ def best_of_lists(scores: ArrayLike, pointer: ArrayLike, items: ArrayLike, n: in
     return best
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _score_lists(
     start: int,
     stop: int,

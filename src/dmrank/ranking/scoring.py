@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import AnyFloats, Float32s
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 # A chunk of items of ten factors fits the first-level cache.
 ITEMS_PER_CHUNK = 512
@@ -24,9 +25,7 @@ USERS_PER_TASK = 64
 NOT_FINITE = "a score is NaN or infinite: check the vectors, the model may have diverged"
 
 
-def checked_vectors(
-    user_vectors: ArrayLike, item_vectors: ArrayLike
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def checked_vectors(user_vectors: ArrayLike, item_vectors: ArrayLike) -> tuple[Float32s, Float32s]:
     """Return both as float32 matrices whose every score is a finite number.
 
     Examples
@@ -40,9 +39,7 @@ def checked_vectors(
     return users, items
 
 
-def checked_users(
-    user_vectors: ArrayLike, factors: int, largest_of_items: float
-) -> NDArray[np.float32]:
+def checked_users(user_vectors: ArrayLike, factors: int, largest_of_items: float) -> Float32s:
     """Return user vectors as a float32 matrix whose scores of such items are finite numbers.
 
     Parameters
@@ -69,7 +66,7 @@ def checked_users(
     return users
 
 
-def check_widths(users: NDArray[np.float32], factors: int) -> None:
+def check_widths(users: Float32s, factors: int) -> None:
     """Refuse user vectors that have no dot product with item vectors of this length."""
     if users.shape[1] != factors:
         raise DataError(
@@ -78,7 +75,7 @@ def check_widths(users: NDArray[np.float32], factors: int) -> None:
         )
 
 
-def as_matrix(vectors: ArrayLike) -> NDArray[np.float32]:
+def as_matrix(vectors: ArrayLike) -> Float32s:
     """Return vectors as a float32 matrix; what is too large for it becomes infinite."""
     with np.errstate(over="ignore"):
         matrix = np.asarray(vectors, dtype=np.float32)
@@ -87,12 +84,12 @@ def as_matrix(vectors: ArrayLike) -> NDArray[np.float32]:
     return matrix
 
 
-def largest(values: NDArray[np.float32]) -> float:
+def largest(values: Float32s) -> float:
     """Return the largest absolute value, NaN if there is one."""
     return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
-def checked_scores(score_block: ArrayLike) -> NDArray[np.floating[Any]]:
+def checked_scores(score_block: ArrayLike) -> AnyFloats:
     """Return a block of scores, users by items, as a matrix of floats without NaN.
 
     Examples
@@ -110,7 +107,7 @@ def checked_scores(score_block: ArrayLike) -> NDArray[np.floating[Any]]:
     return np.ascontiguousarray(scores)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def dot(user_vector: Any, item_vector: Any) -> Any:
     """Return the score of one item."""
     total = np.float32(0)
@@ -119,7 +116,7 @@ def dot(user_vector: Any, item_vector: Any) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True)
+@cached
 def score_chunk(user_vector: Any, item_columns: Any, first: int, scores: Any) -> None:
     """Score the items from ``first`` on, given one row per factor: many `dot` at a time."""
     factors = len(user_vector)

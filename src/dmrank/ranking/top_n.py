@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.items import ItemColumns, allowed_mask, item_columns
 from dmrank.ranking.lists import item_lists
@@ -17,10 +17,11 @@ from dmrank.ranking.scoring import (
     checked_users,
     score_chunk,
 )
+from dmrank.support.arrays import AnyFloats, Int32s
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 # Scores compared with the threshold at once: most blocks hold no candidate and cost nothing more.
 _BLOCK = 64
@@ -37,8 +38,8 @@ class TopN(NamedTuple):
         Their scores, filled up with −∞.
     """
 
-    items: NDArray[np.int32]
-    scores: NDArray[np.floating[Any]]
+    items: Int32s
+    scores: AnyFloats
 
 
 def top_n(
@@ -145,7 +146,7 @@ def no_items(n_users: int, n: int, dtype: np.typing.DTypeLike = np.float32) -> T
     return TopN(np.full((n_users, n), -1, np.int32), np.full((n_users, n), -np.inf, dtype))
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _top_n_of_vectors(
     start: int,
     stop: int,
@@ -180,7 +181,7 @@ def _top_n_of_vectors(
         sort_heap(best_items[u], best_scores[u], sizes[u - start])
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _top_n_of_scores(
     start: int,
     stop: int,
@@ -200,7 +201,7 @@ def _top_n_of_scores(
         sort_heap(best_items[u], best_scores[u], size)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def offer(
     scores: Any,
     codes: Any,
@@ -238,7 +239,7 @@ def offer(
     return size, next_seen
 
 
-@njit(cache=True, nogil=True)
+@cached
 def any_above(scores: Any, threshold: Any) -> bool:
     """Return whether there is a score above a threshold, faster than by stopping at the first."""
     found = False
@@ -247,12 +248,12 @@ def any_above(scores: Any, threshold: Any) -> bool:
     return found
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _worse(score: Any, item: Any, other_score: Any, other_item: Any) -> bool:
     return score < other_score or (score == other_score and item > other_item)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _sift_up(items: Any, scores: Any, at: int, item: Any, score: Any) -> None:
     """Add an item at the end of a heap whose root is the worst."""
     while at > 0:
@@ -264,7 +265,7 @@ def _sift_up(items: Any, scores: Any, at: int, item: Any, score: Any) -> None:
     items[at], scores[at] = item, score
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _sift_down(items: Any, scores: Any, size: int, item: Any, score: Any) -> None:
     """Replace the root of a heap of this size."""
     at = 0
@@ -281,7 +282,7 @@ def _sift_down(items: Any, scores: Any, size: int, item: Any, score: Any) -> Non
     items[at], scores[at] = item, score
 
 
-@njit(cache=True, nogil=True)
+@cached
 def sort_heap(items: Any, scores: Any, size: int) -> None:
     """Turn a heap into a list, best first: the worst goes to the end, again and again."""
     for end in range(size - 1, 0, -1):

@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.text.english import english
 from dmrank.text.tokens import join_texts, tokenize
@@ -127,7 +127,7 @@ def _kinds(vocabulary: Vocabulary) -> NDArray[np.uint8]:
     return kinds
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _count_positions(words: Int32s, kinds: NDArray[np.uint8], counts: Int64s) -> None:
     """Add to the rows of `counts`, which are the fields of :class:`Positions`."""
     for token in range(len(words)):
@@ -153,7 +153,7 @@ def _count_positions(words: Int32s, kinds: NDArray[np.uint8], counts: Int64s) ->
         counts[3, word] += praised
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _pairs(words: Int32s, row: Int64s, kinds: NDArray[np.uint8]) -> tuple[Int64s, Int64s]:
     """Return the row of every wanted word with each content word around it."""
     most = 2 * _WINDOW * len(words)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.arrays import Bools, Float32s, Int32s, Int64s
 from dmrank.text.roles import CONJUNCTION, CONTRAST, FUNCTION, NEGATOR, Roles
 from dmrank.text.vocabulary import CLAUSE_BREAK, SENTENCE_BREAK, WordCodes
@@ -88,7 +88,7 @@ def link(codes: WordCodes, features: Int32s, roles: Roles) -> Links:
     return Links(*(array[:count] for array in vars(links).values()))
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _mark(words: Int32s, bits: NDArray[np.uint8], features: Int32s) -> None:
     reach = 0
     for token in range(len(words)):
@@ -106,7 +106,7 @@ def _mark(words: Int32s, bits: NDArray[np.uint8], features: Int32s) -> None:
             reach = _NEGATION_REACH
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _survey(
     words: Int32s,
     aspect: NDArray[np.int16],
@@ -139,7 +139,7 @@ def _survey(
     return count
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _nearest(
     words: Int32s,
     position: int,
@@ -173,7 +173,7 @@ def _nearest(
     return near, best, max(least, 0.5)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _link(
     words: Int32s,
     pointer: Int64s,

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.arrays import Bools, Int32s, Int64s
 from dmrank.text.linking import Links, link, mark_features
 from dmrank.text.roles import ENGLISH, FOREIGN, FUNCTION, Roles
@@ -124,7 +124,7 @@ def _link_english(codes: WordCodes, features: Int32s, roles: Roles, foreign: Boo
     return Links(*(array[keep] for array in vars(links).values()))
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _count(words: Int32s, pointer: Int64s, bits: NDArray[np.uint8]) -> Int64s:
     """Count in each text all words, those known as English, function words, and foreign ones."""
     rows = len(pointer) - 1
@@ -140,7 +140,7 @@ def _count(words: Int32s, pointer: Int64s, bits: NDArray[np.uint8]) -> Int64s:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _forget(features: Int32s, pointer: Int64s, rows: Bools) -> None:
     for row in range(len(pointer) - 1):
         if rows[row]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numba import njit
 from scipy.special import expit, logit
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.arrays import Float32s, Floats, Int32s, Int64s
 from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.text.polarity import Polarity
@@ -132,7 +132,7 @@ def rate(
     return stars if fill else np.where(mentioned, stars, np.nan)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _distinct(
     features: Int32s,
     pointer: Int64s,

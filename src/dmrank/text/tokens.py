@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.arrays import Int64s
 
 #: In place of a word's hash: where a sentence ends, and where a clause does.
@@ -113,12 +113,12 @@ def tokenize(text: NDArray[np.uint8], pointer: Int64s) -> Tokens:
     return Tokens(text, hashes[:count], starts[:count], ends[:count], tokens, foreign)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _is_letter(byte: int) -> bool:
     return 97 <= (byte | 32) <= 122
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _apostrophe_at(text: NDArray[np.uint8], at: int, end: int) -> int:
     """Return how many bytes the apostrophe between two letters has, 0 if there is none."""
     if text[at] == _APOSTROPHE and at + 1 < end and _is_letter(text[at + 1]):
@@ -134,7 +134,7 @@ def _apostrophe_at(text: NDArray[np.uint8], at: int, end: int) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _read_word(
     text: NDArray[np.uint8], start: int, end: int, fold: NDArray[np.uint8]
 ) -> tuple[Any, Any, Any]:
@@ -159,7 +159,7 @@ def _read_word(
     return value, at, foreign
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _tag_at(text: NDArray[np.uint8], at: int, end: int) -> int:
     """Return how many bytes the tag that begins here has, 0 if it is no tag."""
     if at + 1 >= end or not (_is_letter(text[at + 1]) or text[at + 1] == ord("/")):
@@ -170,7 +170,7 @@ def _tag_at(text: NDArray[np.uint8], at: int, end: int) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _is_block(text: NDArray[np.uint8], at: int) -> bool:
     """Whether the tag whose name begins here begins a new line: br, p, div, li, ul, ol, t…, h…."""
     if text[at] == ord("/"):
@@ -185,7 +185,7 @@ def _is_block(text: NDArray[np.uint8], at: int) -> bool:
     return first in (ord("d"), ord("l"), ord("t"), ord("h"))
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _read_symbol(text: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """Return what a character beyond ASCII is that is no letter, and how many bytes it has."""
     first = text[at]
@@ -204,7 +204,7 @@ def _read_symbol(text: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     return kind, width
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _read_other(
     text: NDArray[np.uint8], at: int, end: int, breaks: NDArray[np.uint8]
 ) -> tuple[int, int]:
@@ -223,7 +223,7 @@ def _read_other(
     return kind, width
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _split(
     text: NDArray[np.uint8],
     pointer: Int64s,

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
+from dmrank.compiled.compiling import cached
 from dmrank.support.arrays import Int32s, Int64s
 from dmrank.text.tokens import CLAUSE_END, SENTENCE_END, Tokens, join_texts, tokenize
 
@@ -155,7 +155,7 @@ def _make_trie(phrases: Sequence[Sequence[int]], n_words: int) -> Trie:
     return first, edges, words_of, targets, np.array(phrase, dtype=np.int32)
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _insert(hashes: NDArray[np.uint64], keys: NDArray[np.uint64], values: Int32s) -> None:
     mask = np.uint64(len(keys) - 1)
     for code in range(len(hashes)):
@@ -165,7 +165,7 @@ def _insert(hashes: NDArray[np.uint64], keys: NDArray[np.uint64], values: Int32s
         keys[slot], values[slot] = hashes[code], code
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _look_up(
     hashes: NDArray[np.uint64],
     keys: NDArray[np.uint64],
@@ -184,7 +184,7 @@ def _look_up(
         codes[token] = values[slot] if keys[slot] == wanted else UNKNOWN
 
 
-@njit(cache=True, nogil=True)
+@cached
 def _merge_phrases(
     single: Int32s,
     single_starts: Int64s,

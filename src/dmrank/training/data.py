@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Float32s = NDArray[np.float32]
 
 Missing = Literal["zero", "marginalize"]
 
@@ -35,17 +31,28 @@ class TrainingData(NamedTuple):
         Whether no value is missing.
     """
 
-    user_ptr: NDArray[np.int64]
-    items: NDArray[np.int32]
+    user_ptr: Int64s
+    items: Int32s
     values: Float32s
-    row_users: NDArray[np.int32]
-    item_counts: NDArray[np.int32]
+    row_users: Int32s
+    item_counts: Int32s
     complete: bool
 
 
+def fill_missing(values: Float32s, missing: Missing) -> Float32s:
+    """Return ratings as training sees them: a missing one stays NaN, or counts as rated 0.
+
+    Examples
+    --------
+    >>> fill_missing(np.float32([[5, np.nan]]), "zero")
+    array([[5., 0.]], dtype=float32)
+    """
+    return np.nan_to_num(values, nan=0.0) if missing == "zero" else values
+
+
 def training_data(
-    user_ptr: NDArray[np.int64],
-    items: NDArray[np.int32],
+    user_ptr: Int64s,
+    items: Int32s,
     values: Float32s,
     n_items: int,
     missing: Missing = "marginalize",
@@ -71,9 +78,7 @@ def training_data(
     rows = len(items)
     if n_items < 2 or rows == 0:
         raise DataError(f"{rows} ratings of {n_items} items: pairs need a rating and two items")
-    values = np.ascontiguousarray(values, dtype=np.float32)
-    if missing == "zero":
-        values = np.nan_to_num(values, nan=0.0)
+    values = fill_missing(np.ascontiguousarray(values, dtype=np.float32), missing)
     n_users = len(user_ptr) - 1
     return TrainingData(
         user_ptr=np.ascontiguousarray(user_ptr, dtype=np.int64),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.answers.fold_in.estimation import OwnCovariance, estimate
 from dmrank.answers.fold_in.grown import Side
@@ -25,14 +24,13 @@ from dmrank.answers.fold_in.pairs import (
 )
 from dmrank.data.training_scale import to_training_scale
 from dmrank.directional.families import Family
+from dmrank.directional.packing import pack, unpack
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.profiles import Profile, Profiles
-from dmrank.training.pairwise.parameters import pack, unpack
+from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.training.pairwise.settings import CovariancePrior
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.integer]
-#: As in `itemmean.item_means`.
+#: As in `training.means.item_means`.
 _PSEUDO_RATINGS = 5.0
 
 
@@ -63,8 +61,8 @@ class DirectionalFolding:
     """
 
     factors: Factors
-    user_covariances: NDArray[np.float32]
-    item_covariances: NDArray[np.float32]
+    user_covariances: Float32s
+    item_covariances: Float32s
     personalized: bool
     user_weight: float
     prior: CovariancePrior
@@ -72,6 +70,26 @@ class DirectionalFolding:
     regularization: tuple[float, float]
     nonnegative: bool
     sampling: Sampling
+
+    def users(self, profiles: Profiles) -> dict[str, Float32s]:
+        """Return rows of the model's arrays for these users."""
+        return self._rows("users", profiles, [self.user(profile) for profile in profiles])
+
+    def items(
+        self, profiles: Profiles, catalogue: Catalogue, ratings_of: RatingsOf
+    ) -> dict[str, Float32s]:
+        """Return rows of the model's arrays for these items; see `item`."""
+        offsets = np.zeros((len(profiles), len(catalogue.aspects)))
+        if len(self.factors.offsets):
+            offsets = folded_offsets(profiles, self.factors.offsets, catalogue)
+        found = [
+            self.item(profile, offset, catalogue, ratings_of)
+            for profile, offset in zip(profiles, offsets, strict=True)
+        ]
+        learned = self._rows("items", profiles, found)
+        if len(self.factors.offsets):
+            learned["offsets"] = offsets.astype(np.float32)
+        return learned
 
     def user(self, profile: Profile) -> tuple[Floats, Floats | None]:
         """Return factors and covariance of a user."""
@@ -129,7 +147,7 @@ class DirectionalFolding:
         )
 
     def _own(
-        self, packed: NDArray[np.float32], profile: Profile, share: float, ratings: float
+        self, packed: Float32s, profile: Profile, share: float, ratings: float
     ) -> OwnCovariance | None:
         if not self.personalized or share == 0:
             return None
@@ -142,18 +160,18 @@ class DirectionalFolding:
             ratings=ratings,
         )
 
-    def _before(self, packed: NDArray[np.float32], code: int) -> Floats:
+    def _before(self, packed: Float32s, code: int) -> Floats:
         """Return Σ as it is without new ratings: the mode of the prior, if it is new."""
         size = len(self.prior.scale)
         if code < len(packed):
             return _unpack(packed[[code]], size)[0]
         return self.prior.scale / (self.prior.degrees_of_freedom + size + 1)
 
-    def rows(
+    def _rows(
         self, side: Side, profiles: Profiles, found: list[tuple[Floats, Floats | None]]
-    ) -> dict[str, NDArray[np.float32]]:
+    ) -> dict[str, Float32s]:
         """Return what was found as rows of the model's arrays."""
-        learned: dict[str, NDArray[np.float32]] = {}
+        learned: dict[str, Float32s] = {}
         learned[side] = np.array([factors for factors, _ in found], dtype=np.float32)
         if self.personalized:
             packed = self.user_covariances if side == "users" else self.item_covariances
@@ -190,9 +208,7 @@ class DirectionalFolding:
         return np.tile(2 * (np.eye(size) if shared is None else shared), (pairs, 1, 1))
 
 
-def folded_offsets(
-    profiles: Profiles, offsets: NDArray[np.float32], catalogue: Catalogue
-) -> Floats:
+def folded_offsets(profiles: Profiles, offsets: Float32s, catalogue: Catalogue) -> Floats:
     """Return the offsets of items: a new one's is its user-adjusted mean, where offsets start."""
     found = np.zeros((len(profiles), offsets.shape[1]))
     for n, profile in enumerate(profiles):
@@ -215,5 +231,5 @@ def _levels(users: Codes, catalogue: Catalogue) -> Floats:
     return np.asarray(total / np.maximum(counts.sum(axis=1), 1))
 
 
-def _unpack(packed: NDArray[np.float32], size: int) -> Floats:
+def _unpack(packed: Float32s, size: int) -> Floats:
     return unpack(packed, size).astype(np.float64)

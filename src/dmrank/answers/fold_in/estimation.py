@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dmrank.answers.fold_in.linear import LinearPairs
-from dmrank.answers.fold_in.newton import STEPS, Floats, Local, climb
+from dmrank.answers.fold_in.newton import STEPS, Local, newton_maximum
 from dmrank.directional.batches import evaluate
 from dmrank.directional.families import Family, Student
 from dmrank.directional.whitening import whiten
+from dmrank.support.arrays import Codes, Floats
 
 #: Pairs that factors are estimated from, draw by draw.
 _DRAWS_OF_PAIRS, _DRAWS_OF_HARD_PAIRS = (128, 384), (128, 128, 128, 128)
@@ -128,7 +128,7 @@ def fit_to_drawn(
     counts = _DRAWS_OF_HARD_PAIRS if hard_negatives else _DRAWS_OF_PAIRS
     for n, count in enumerate(counts):
         pairs = draw(factors, count)
-        drawn = pairs if drawn is None else drawn.and_(pairs)
+        drawn = pairs if drawn is None else drawn.with_more(pairs)
         if len(drawn.weight):
             factors = fit(drawn, factors, _FIRST_STEPS if n < len(counts) - 1 else STEPS)
     return factors
@@ -183,7 +183,7 @@ def fit_factors(
             curvature=curvature + np.diag(ridge + 1e-9),
         )
 
-    return climb(at, start, nonnegative=nonnegative, steps=steps)
+    return newton_maximum(at, start, nonnegative=nonnegative, steps=steps)
 
 
 def fit_covariance(
@@ -223,9 +223,7 @@ class RayTerms(NamedTuple):
     rho_rho: Floats
 
 
-def ray_terms(
-    family: Family, E: Floats, A: Floats, rho: Floats, aspects: NDArray[np.integer]
-) -> RayTerms:
+def ray_terms(family: Family, E: Floats, A: Floats, rho: Floats, aspects: Codes) -> RayTerms:
     """Return what Newton needs of the families, all from one look at their special functions.
 
     `Family` gives f and its first derivatives one by one, and stays exact where the likelihood

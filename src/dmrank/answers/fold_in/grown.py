@@ -8,16 +8,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.evidence import Evidence
+from dmrank.support.arrays import Array, Bools, Codes, Float32s, Int32s, Int64s
 
-Array = NDArray[Any]
 Side = Literal["users", "items"]
 
 
-class Rows(NamedTuple):
+class NewRows(NamedTuple):
     """Rows of an array: from its length on they are added, before that they replace what is there.
 
     Attributes
@@ -28,7 +27,7 @@ class Rows(NamedTuple):
         What is in them.
     """
 
-    codes: NDArray[np.integer]
+    codes: Codes
     values: Array | bool
 
     def put_into(self, array: Array) -> Array:
@@ -47,23 +46,19 @@ class GrownArrays(dict[str, Array]):
     ----------
     arrays : mapping of str to array
         The arrays, which stay as they are.
-    rows : mapping of str to Rows
+    rows : mapping of str to NewRows
         What is added or replaced.
 
     Examples
     --------
-    >>> grown = GrownArrays({"a": np.zeros(2), "b": np.ones(1)}, {"a": Rows(np.array([2]), 5.0)})
+    >>> grown = GrownArrays({"a": np.zeros(2), "b": np.ones(1)}, {"a": NewRows(np.array([2]), 5.0)})
     >>> grown["a"], sorted(grown), "a" in grown
     (array([0., 0., 5.]), ['a', 'b'], True)
     """
 
-    def __init__(self, arrays: Mapping[str, Array], rows: Mapping[str, Rows]) -> None:
+    def __init__(self, arrays: Mapping[str, Array], rows: Mapping[str, NewRows]) -> None:
         super().__init__({name: array for name, array in arrays.items() if name not in rows})
         self._waiting = {name: (arrays[name], more) for name, more in rows.items()}
-
-    def grow(self, name: str, rows: Rows) -> None:
-        """Add or replace rows of one more array."""
-        self._waiting[name] = (self.pop(name), rows)
 
     def __missing__(self, name: str) -> Array:
         array, rows = self._waiting[name]
@@ -107,9 +102,9 @@ def grown_catalogue(
     catalogue: Catalogue,
     side: Side,
     names: list[str],
-    users: NDArray[np.integer],
-    items: NDArray[np.integer],
-    values: NDArray[np.float32],
+    users: Codes,
+    items: Codes,
+    values: Float32s,
 ) -> Catalogue:
     """Return what a model remembers, with further ratings of one side's users or items.
 
@@ -144,16 +139,16 @@ def grown_catalogue(
         grown = replace(grown, items=catalogue.items.extended(names), item_names=item_names)
         rated = np.append(rated, np.ones(len(names), dtype=np.bool_))
     # Known already: to count all ratings would take longer than to estimate a user.
-    vars(grown)["rated_items"] = Rows(np.unique(items), True).put_into(rated)
+    vars(grown)["rated_items"] = NewRows(np.unique(items), True).put_into(rated)
     return grown
 
 
 def _with_seen(
     catalogue: Catalogue,
-    users: NDArray[np.integer],
-    items: NDArray[np.integer],
+    users: Codes,
+    items: Codes,
     more_users: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]]:
+) -> tuple[Int64s, Int32s, Bools]:
     """Return who rated what with pairs added, and which of the pairs are new."""
     seen, known = catalogue.seen_items, len(catalogue.users)
     pointer = np.append(catalogue.seen_pointer, np.full(more_users, len(seen)))
@@ -175,7 +170,7 @@ def _with_seen(
     return pointer, _inserted(seen, places[added], items[added]), new
 
 
-def _inserted(array: Array, places: NDArray[np.integer], values: Array) -> Array:
+def _inserted(array: Array, places: Codes, values: Array) -> Array:
     """Return `np.insert` at ascending places, in one copy: for few values it takes a third."""
     parts = np.split(array, places)
     pairs = zip(parts, np.split(values.astype(array.dtype), len(values)), strict=False)
@@ -185,8 +180,8 @@ def _inserted(array: Array, places: NDArray[np.integer], values: Array) -> Array
 def _with_evidence(
     evidence: Evidence | None,
     side: Side,
-    keys: NDArray[np.integer],
-    values: NDArray[np.float32],
+    keys: Codes,
+    values: Float32s,
     more: int,
 ) -> Evidence | None:
     """Return the averages of one side with ratings added."""
@@ -203,5 +198,5 @@ def _with_evidence(
     np.add.at(sums, own, np.nan_to_num(values))
     np.add.at(total, own, ~np.isnan(values))
     averaged = np.where(total > 0, sums / np.maximum(total, 1), np.nan)
-    rows = {mean_name: Rows(codes, averaged), count_name: Rows(codes, total)}
+    rows = {mean_name: NewRows(codes, averaged), count_name: NewRows(codes, total)}
     return Evidence(GrownArrays(evidence.arrays, rows))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dmrank.answers.fold_in.pairs import Factors, Floats, ItemPairs, UserPairs
+from dmrank.answers.fold_in.pairs import Factors, ItemPairs, UserPairs
+from dmrank.support.arrays import AnyFloats, Bools, Floats
 
 
 class LinearPairs(NamedTuple):
@@ -30,11 +30,11 @@ class LinearPairs(NamedTuple):
     design: Floats
     constant: Floats
     difference: Floats
-    kept: NDArray[np.bool_]
+    kept: Bools
     covariance: Floats
     weight: Floats
 
-    def and_(self, more: LinearPairs) -> LinearPairs:
+    def with_more(self, more: LinearPairs) -> LinearPairs:
         """Return these pairs and more."""
         both = zip(self, more, strict=True)
         return LinearPairs(*(np.concatenate(arrays) for arrays in both))
@@ -71,6 +71,6 @@ def linear_in_item(
     )
 
 
-def before_folding(rows: NDArray[np.floating[Any]], code: int) -> Floats:
+def before_folding(rows: AnyFloats, code: int) -> Floats:
     """Return the factors that an estimate starts from: 0 for what is new."""
     return rows[code].astype(np.float64) if code < len(rows) else np.zeros(rows.shape[1])

@@ -15,7 +15,7 @@ from dmrank.answers.fold_in.linear import (
     linear_in_item,
     linear_in_user,
 )
-from dmrank.answers.fold_in.newton import Floats, Local, climb
+from dmrank.answers.fold_in.newton import Local, newton_maximum
 from dmrank.answers.fold_in.pairs import (
     Factors,
     RatingsOf,
@@ -25,6 +25,7 @@ from dmrank.answers.fold_in.pairs import (
 )
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.profiles import Profile
+from dmrank.support.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class LogisticFolding:
                 + (ridge + 1e-9) * np.eye(len(x)),
             )
 
-        return climb(at, start, steps=steps)
+        return newton_maximum(at, start, steps=steps)
 
 
 def _no_covariance(pairs: int) -> Floats:

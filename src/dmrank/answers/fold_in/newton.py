@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dmrank.support.arrays import Floats
 
 #: More than a concave function ever needs.
 STEPS = 25
@@ -24,7 +23,7 @@ class Local(NamedTuple):
     curvature: Floats
 
 
-def climb(
+def newton_maximum(
     at: Callable[[Floats], Local],
     start: Floats,
     *,
@@ -48,8 +47,10 @@ def climb(
     --------
     >>> def hill(x):
     ...     return Local(-float((x - [3, -1]) @ (x - [3, -1])), -2 * (x - [3, -1]), 2 * np.eye(2))
-    >>> print(climb(hill, np.zeros(2)), climb(hill, np.zeros(2), nonnegative=True))
-    [ 3. -1.] [3. 0.]
+    >>> print(newton_maximum(hill, np.zeros(2)))
+    [ 3. -1.]
+    >>> print(newton_maximum(hill, np.zeros(2), nonnegative=True))
+    [3. 0.]
     """
     x, here = start, at(start)
     for _ in range(steps):

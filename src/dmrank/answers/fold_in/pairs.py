@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.profiles import Profile
+from dmrank.support.arrays import Array, Arrays, Bools, Codes, Float32s, Floats
 
-Floats = NDArray[np.float64]
 #: Predicts the ratings of users and items on the training scale.
-RatingsOf = Callable[[NDArray[np.integer], NDArray[np.integer]], NDArray[np.float32]]
+RatingsOf = Callable[[Codes, Codes], Float32s]
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the second item of a pair is drawn; see `training.settings.StepSettings`."""
+    """How the second item of a pair is drawn; see `training.pairwise.settings.StepSettings`."""
 
     rated_share: float
     hard_negatives: int
@@ -29,17 +28,17 @@ class Sampling:
 class Factors(NamedTuple):
     """The arrays of a factor model."""
 
-    users: NDArray[np.float32]
-    items: NDArray[np.float32]
-    aspects: NDArray[np.float32]
-    offsets: NDArray[np.float32]
+    users: Float32s
+    items: Float32s
+    aspects: Float32s
+    offsets: Float32s
 
     @classmethod
-    def of(cls, arrays: dict[str, NDArray[Any]]) -> Factors:
+    def from_arrays(cls, arrays: Arrays) -> Factors:
         """Take them from what a model learned."""
         return cls(*(arrays[name] for name in cls._fields))
 
-    def offset_of(self, items: NDArray[np.integer]) -> Floats:
+    def offset_of(self, items: Codes) -> Floats:
         """Return the offsets of items, 0 if there are none."""
         if len(self.offsets) == 0:
             return np.zeros((len(items), len(self.aspects)))
@@ -59,10 +58,10 @@ class UserPairs(NamedTuple):
         Where both have a rating.
     """
 
-    first: NDArray[np.integer]
-    second: NDArray[np.integer]
+    first: Codes
+    second: Codes
     difference: Floats
-    kept: NDArray[np.bool_]
+    kept: Bools
 
 
 def draw_user_pairs(
@@ -94,9 +93,7 @@ def draw_user_pairs(
     return _with_direction(profile.others[own], other, profile.values[own] - of_other)
 
 
-def _with_direction(
-    first: NDArray[np.integer], second: NDArray[np.integer], difference: NDArray[Any]
-) -> UserPairs:
+def _with_direction(first: Codes, second: Codes, difference: Array) -> UserPairs:
     """Leave out pairs without a direction."""
     kept = ~np.isnan(difference)
     filled = np.where(kept, difference, 0.0).astype(np.float64)
@@ -119,11 +116,11 @@ class ItemPairs(NamedTuple):
         How much each pair counts.
     """
 
-    users: NDArray[np.integer]
-    others: NDArray[np.integer]
+    users: Codes
+    others: Codes
     sign: Floats
     difference: Floats
-    kept: NDArray[np.bool_]
+    kept: Bools
     weight: Floats
 
 
@@ -156,9 +153,7 @@ def draw_item_pairs(
     return ItemPairs(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _item_pairs(
-    users: NDArray[np.integer], others: NDArray[np.integer], sign: float, difference: NDArray[Any]
-) -> ItemPairs:
+def _item_pairs(users: Codes, others: Codes, sign: float, difference: Array) -> ItemPairs:
     kept = ~np.isnan(difference)
     filled = np.where(kept, difference, 0.0).astype(np.float64)
     useful = (filled != 0).any(axis=1)

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
+from dmrank.models.config import Count, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
-from dmrank.training.data import Parameters
+from dmrank.support.arrays import Array, Arrays, Codes, Float32s
+from dmrank.training.data import Accumulators, Parameters
+from dmrank.training.loop import RunIterations
 
 #: Pairs whose factors are gathered at once.
 _PAIRS = 1 << 16
 
 
+class FactorConfig(TrainingConfig):
+    """Parameters of models with factors that are trained on pairs."""
+
+    batch_size: Count = 2_000
+    """Pairs per step."""
+    factors: Count = 10
+    """Dimension of the latent factors."""
+
+
 class FactorModel(TrainedModel):
     """A trained model with the arrays `users`, `items`, `aspects` and, maybe empty, `offsets`."""
 
-    def _raw_scores(
-        self, users: NDArray[np.integer], items: NDArray[np.integer]
-    ) -> NDArray[np.float32]:
+    config: FactorConfig
+
+    def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         """Return r̂_uik of pairs, one column per aspect, from one look at their factors."""
-        arrays, aspects = self._arrays, self._arrays["aspects"]
+        arrays, aspects = self.arrays, self.arrays["aspects"]
         scores = np.empty((len(users), len(aspects)), dtype=np.float32)
         for start in range(0, len(users), _PAIRS):
             rows = slice(start, start + _PAIRS)
@@ -34,16 +44,40 @@ class FactorModel(TrainedModel):
                 scores[rows] += arrays["offsets"][items[rows]]
         return scores
 
-    def _vectors(self, weights: NDArray[np.float32]) -> Vectors:
+    def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""
-        arrays = self._arrays
+        arrays = self.arrays
         items = arrays["items"]
         if len(arrays["offsets"]):
             items = np.column_stack([items, arrays["offsets"] @ weights])
         return Vectors(arrays["users"], items, mix=weights @ arrays["aspects"])
 
+    def _train_on_pairs(
+        self,
+        fitting: Fitting,
+        run: RunIterations,
+        parameters: Parameters,
+        accumulators: Accumulators,
+        *,
+        samples_per_iteration: int,
+        also_learned: Arrays | None = None,
+    ) -> None:
+        """Run iterations that change parameters and AdaGrad's sums in place; see `_train`."""
 
-def unpadded(parameters: Parameters, factors: int) -> dict[str, NDArray[Any]]:
+        def learned() -> dict[str, Array]:
+            return {**unpadded(parameters, self.config.factors), **(also_learned or {})}
+
+        self._train(
+            fitting,
+            run,
+            parameters._asdict(),
+            {f"squares.{name}": array for name, array in accumulators._asdict().items()},
+            learned=learned,
+            samples_per_iteration=samples_per_iteration,
+        )
+
+
+def unpadded(parameters: Parameters, factors: int) -> dict[str, Array]:
     """Return a copy of what was trained, without the columns that fill up whole quads."""
     aspects = len(parameters.aspects)
     arrays = parameters._asdict()

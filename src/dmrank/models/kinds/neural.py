@@ -13,14 +13,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.compiled.ranges import count_threads
 from dmrank.fitted.fitting import Fitting
 from dmrank.models.config import Positive, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
+from dmrank.support.arrays import Array, Arrays, Float32s, Floats
 from dmrank.support.errors import ConfigError
-from dmrank.training.loop import Arrays
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,7 +38,7 @@ class NeuralConfig(TrainingConfig):
 
 
 class NeuralModel(TrainedModel):
-    """A model whose `_fit` ends with `_descend`."""
+    """A model whose `learn` ends with `_descend`."""
 
     config: NeuralConfig
 
@@ -58,7 +57,7 @@ class NeuralModel(TrainedModel):
         parameters: Arrays,
         *,
         decay: float = 0.0,
-        learned: Callable[[], dict[str, NDArray[Any]]] | None = None,
+        learned: Callable[[], dict[str, Array]] | None = None,
         samples_per_iteration: int = 0,
     ) -> None:
         """Minimise a loss by Adam, one step per iteration.
@@ -70,7 +69,7 @@ class NeuralModel(TrainedModel):
         tensors = {name: shared(array).requires_grad_() for name, array in parameters.items()}
         optimizer, state = adam(tensors, config.learning_rate, decay)
 
-        def run(first: int, count: int) -> NDArray[np.float64]:
+        def run(first: int, count: int) -> Floats:
             with torch_threads(config.threads):
                 steps = [_step(optimizer, loss(tensors, first + n)) for n in range(count)]
             return -np.array(steps)
@@ -85,16 +84,14 @@ class NeuralModel(TrainedModel):
         )
 
 
-def shared(array: NDArray[Any]) -> Tensor:
+def shared(array: Array) -> Tensor:
     """Return a tensor in the memory of an array: who changes one changes the other."""
     import torch
 
     return torch.from_numpy(array)
 
 
-def adam(
-    tensors: Tensors, learning_rate: float, decay: float
-) -> tuple[AdamW, dict[str, NDArray[np.float32]]]:
+def adam(tensors: Tensors, learning_rate: float, decay: float) -> tuple[AdamW, dict[str, Float32s]]:
     """Return Adam, and the arrays in which it keeps its state, by name.
 
     Decay is decoupled from the gradient (Loshchilov and Hutter, ICLR 2019).
@@ -102,7 +99,7 @@ def adam(
     import torch
 
     optimizer = torch.optim.AdamW(list(tensors.values()), lr=learning_rate, weight_decay=decay)
-    arrays: dict[str, NDArray[np.float32]] = {}
+    arrays: dict[str, Float32s] = {}
     for name, tensor in tensors.items():
         shapes = {"step": (1,), "exp_avg": tensor.shape, "exp_avg_sq": tensor.shape}
         of_tensor = {key: np.zeros(shape, dtype=np.float32) for key, shape in shapes.items()}
@@ -136,7 +133,7 @@ def torch_threads(threads: int | None) -> Iterator[None]:
 
 def initial_layers(
     rng: np.random.Generator, widths: tuple[int, ...], gain: float
-) -> dict[str, NDArray[np.float32]]:
+) -> dict[str, Float32s]:
     """Return matrices and offsets of the layers between the given widths, by name and number.
 
     A matrix (inputs × outputs) has the variance gain/inputs. What passes through it and a unit
@@ -156,9 +153,7 @@ def initial_layers(
     return arrays
 
 
-def dropout_mask(
-    rng: np.random.Generator, shape: tuple[int, ...], dropout: float
-) -> NDArray[np.float32]:
+def dropout_mask(rng: np.random.Generator, shape: tuple[int, ...], dropout: float) -> Float32s:
     """Return 0 with probability `dropout`, else what keeps the mean at 1."""
     kept = rng.random(shape, dtype=np.float32) >= dropout
     return np.where(kept, np.float32(1 / (1 - dropout)), np.float32(0))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
-
-from numpy.typing import NDArray
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.models.base import Model
 from dmrank.models.config import TrainingConfig
+from dmrank.support.arrays import Array, Arrays
 from dmrank.training.checkpoints import Checkpoint
-from dmrank.training.loop import Arrays, RunIterations, Schedule, train
+from dmrank.training.loop import RunIterations, Schedule, train
 
 
 class TrainedModel(Model):
-    """A model whose `_fit` ends with `_train`."""
+    """A model whose `learn` ends with `_train`."""
 
     config: TrainingConfig
 
@@ -27,10 +25,10 @@ class TrainedModel(Model):
         parameters: Arrays,
         state: Arrays,
         *,
-        learned: Callable[[], dict[str, NDArray[Any]]] | None = None,
+        learned: Callable[[], dict[str, Array]] | None = None,
         samples_per_iteration: int = 0,
     ) -> None:
-        """Run iterations, and put the best that was learned into `self._arrays`.
+        """Run iterations, and put the best that was learned into `self.arrays`.
 
         Parameters
         ----------
@@ -46,8 +44,8 @@ class TrainedModel(Model):
         take = learned or (lambda: dict(parameters))
 
         def evaluate() -> float:
-            self._arrays = take()
-            return self._validation_value(fitting)
+            self.arrays = take()
+            return self.validation_value(fitting)
 
         self.history = train(
             run,
@@ -60,7 +58,7 @@ class TrainedModel(Model):
             title=type(self).__name__,
             samples_per_iteration=samples_per_iteration,
         )
-        self._arrays = take()
+        self.arrays = take()
 
     def _checkpoint(self, fitting: Fitting) -> Checkpoint | None:
         folder, ratings = fitting.checkpoint, fitting.ratings
@@ -72,6 +70,6 @@ class TrainedModel(Model):
         # The number of threads changes no bit, so that a run may go on with another.
         run = self.config.model_dump(mode="json", exclude={"threads"})
         run = {"model": type(self).__name__, **run, "training ratings": digest.hexdigest()}
-        if fitting.start is not None:
-            run["start"] = fitting.start.fingerprint
+        if fitting.warm_start is not None:
+            run["start"] = fitting.warm_start.fingerprint
         return Checkpoint(folder, run)

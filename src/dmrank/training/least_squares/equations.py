@@ -10,22 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import Float32s, Floats
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import TrainingData
     from dmrank.training.least_squares.solve import Observed, Prior
 
-    Float32s = NDArray[np.float32]
-    Float64s = NDArray[np.float64]
 
 # Observations that are added at once: one pass over the equations serves all of them.
 _TOGETHER = 4
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def solve_range(
     first: int,
     last: int,
@@ -34,8 +32,8 @@ def solve_range(
     others: Float32s,
     aspects: Float32s,
     prior: Prior,
-    shared: Float64s,
-    minima: Float64s,
+    shared: Floats,
+    minima: Floats,
 ) -> None:
     """Solve for some rows of a table (see `least_squares.solve_rows`)."""
     size = len(shared) + 1
@@ -54,14 +52,14 @@ def solve_range(
         minima[row] = solve(equations, table[row])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def add_ratings(
     first: int,
     last: int,
     data: TrainingData,
     users: Float32s,
     items: Float32s,
-    equations: Float64s,
+    equations: Floats,
 ) -> None:
     """Add some ratings to the equations of all aspects."""
     aspects, size, _ = equations.shape
@@ -77,10 +75,10 @@ def add_ratings(
         _add_waiting(equations[k], waiting[k], count[k])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@cached
 def _observe(
-    equations: Float64s,
-    waiting: Float64s,
+    equations: Floats,
+    waiting: Floats,
     count: int,
     one: Float32s,
     other: Float32s,
@@ -97,15 +95,15 @@ def _observe(
     return 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _add_waiting(equations: Float64s, waiting: Float64s, count: int) -> None:
+@cached
+def _add_waiting(equations: Floats, waiting: Floats, count: int) -> None:
     for place in range(count, _TOGETHER):
         waiting[place] = 0
     _add_products(equations, waiting)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _add_products(equations: Float64s, z: Float64s) -> None:
+@cached
+def _add_products(equations: Floats, z: Floats) -> None:
     """Add z₀z₀ᵀ + … + z₃z₃ᵀ to the lower triangle."""
     for a in range(len(equations)):
         z0, z1, z2, z3 = z[0, a], z[1, a], z[2, a], z[3, a]
@@ -113,8 +111,8 @@ def _add_products(equations: Float64s, z: Float64s) -> None:
             equations[a, c] += (z0 * z[0, c] + z1 * z[1, c]) + (z2 * z[2, c] + z3 * z[3, c])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def products(table: Float32s) -> Float64s:
+@cached
+def products(table: Float32s) -> Floats:
     """Return the lower triangle of Σ x xᵀ over the rows of a table."""
     rows, factors = table.shape
     total = np.zeros((factors, factors))
@@ -129,8 +127,8 @@ def products(table: Float32s) -> Float64s:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def start(equations: Float64s, shared: Float64s, prior: Prior, row: int) -> None:
+@cached
+def start(equations: Floats, shared: Floats, prior: Prior, row: int) -> None:
     """Put xᵀSx + ρ‖x − c‖² into the lower triangle."""
     factors, ridge = len(shared), prior.ridge[row]
     equations[factors, factors] = 0
@@ -142,8 +140,8 @@ def start(equations: Float64s, shared: Float64s, prior: Prior, row: int) -> None
         equations[factors, factors] += ridge * prior.centre[a] ** 2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def solve(equations: Float64s, x: Float32s) -> float:
+@cached
+def solve(equations: Floats, x: Float32s) -> float:
     """Solve equations, given as their lower triangle, and return the minimum.
 
     With A = RᵀR, the last column of the factor of the equations is R⁻ᵀb, and what is left in

@@ -9,16 +9,15 @@ all rows of P, of Q or of V are updated at once: the other two held, rows do not
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-from dmrank.compiled.compiling import compiled, inlined, source_fingerprint
+from dmrank.compiled.compiling import cached, compiled, inlined
 from dmrank.compiled.lanes import QUAD, empty_quad, load_quad, store_quad
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
+    Counters,
     begin_task,
     finish_and_begin_task,
     new_counters,
@@ -26,11 +25,8 @@ from dmrank.compiled.tasks import (
     wait_for_tasks,
 )
 from dmrank.data.rows import group_rows
+from dmrank.support.arrays import Codes, Float32s, Floats, Int32s, Int64s
 from dmrank.training.pairwise.adagrad import TASKS
-
-Float32s = NDArray[np.float32]
-Float64s = NDArray[np.float64]
-Counters = NDArray[np.int64]
 
 # Rows of factors are whole groups of so many numbers: what vector registers hold.
 _GROUP = 8
@@ -53,8 +49,8 @@ class Entries(NamedTuple):
         The entries (float32).
     """
 
-    pointer: NDArray[np.int64]
-    columns: NDArray[np.int32]
+    pointer: Int64s
+    columns: Int32s
     values: Float32s
 
 
@@ -123,21 +119,21 @@ def padded(width: int) -> int:
 
 
 def make_table(
-    rows: NDArray[np.integer],
-    columns: NDArray[np.integer],
+    rows: Codes,
+    columns: Codes,
     values: Float32s,
     shape: tuple[int, int],
 ) -> Table:
     """Sort the entries of a table of the given shape by row and by column."""
 
-    def sort(keys: NDArray[np.integer], others: NDArray[np.integer], count: int) -> Entries:
+    def sort(keys: Codes, others: Codes, count: int) -> Entries:
         order, pointer = group_rows(keys.astype(np.int32), count)
         return Entries(pointer, others[order].astype(np.int32), values[order])
 
     return Table(sort(rows, columns, shape[0]), sort(columns, rows, shape[1]))
 
 
-def observed_table(dense: Float64s) -> Table:
+def observed_table(dense: Floats) -> Table:
     """Return the entries of a table that are not NaN."""
     rows, columns = np.nonzero(~np.isnan(dense))
     values = dense[rows, columns].astype(np.float32)
@@ -146,7 +142,7 @@ def observed_table(dense: Float64s) -> Table:
 
 def run_iterations(
     tables: Tables, factors: Factors, weights: Weights, count: int, threads: int | None = None
-) -> Float64s:
+) -> Floats:
     """Update P, Q and V in turns, in place, and return the objective before each iteration.
 
     The objective is ‖P Qᵀ − A‖² + λx‖U1 Vᵀ − X‖² + λy‖U2 Vᵀ − Y‖² over what was observed, plus
@@ -190,31 +186,22 @@ def _blocks(tables: Tables, factors: Factors, weights: Weights) -> tuple[Block, 
     )
 
 
-def _cached_run(sources: int) -> Any:
-    """Return the compiled loop over iterations, cached under a fingerprint of its sources."""
-
-    @njit(nogil=True, cache=True, error_model="numpy")
-    def run(blocks: tuple[Block, Block, Block], losses: Float64s, counters: Counters) -> None:
-        """Run every iteration; all threads of a team run this function with the same arguments."""
-        # `sources` makes the fingerprint a part of the closure; it is never negative.
-        phase = min(sources, 0)
-        for iteration in range(losses.shape[0]):
-            for b in range(len(blocks)):
-                task = begin_task(counters, phase)
-                while task < TASKS:
-                    _update_rows(blocks[b], task, losses[iteration, b, task])
-                    task = finish_and_begin_task(counters, phase)
-                wait_for_tasks(counters, phase, TASKS)
-                phase += 1
-
-    return run
-
-
-_run = _cached_run(source_fingerprint())
+@cached
+def _run(blocks: tuple[Block, Block, Block], losses: Floats, counters: Counters) -> None:
+    """Run every iteration; all threads of a team run this function with the same arguments."""
+    phase = 0
+    for iteration in range(losses.shape[0]):
+        for b in range(len(blocks)):
+            task = begin_task(counters, phase)
+            while task < TASKS:
+                _update_rows(blocks[b], task, losses[iteration, b, task])
+                task = finish_and_begin_task(counters, phase)
+            wait_for_tasks(counters, phase, TASKS)
+            phase += 1
 
 
 @compiled
-def _update_rows(block: Block, task: int, losses: Float64s) -> None:
+def _update_rows(block: Block, task: int, losses: Floats) -> None:
     """Update the rows of one task out of `TASKS`, and sum up their losses before the update.
 
     These are the losses of both tables and the weighted norm of the rows.

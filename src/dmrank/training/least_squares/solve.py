@@ -15,16 +15,12 @@ import numpy as np
 
 from dmrank.compiled.ranges import for_ranges
 from dmrank.data.rows import group_rows
+from dmrank.support.arrays import Codes, Float32s, Floats, Int64s
 from dmrank.training.least_squares.equations import add_ratings, products, solve, solve_range, start
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import TrainingData
 
-    Codes = NDArray[np.integer]
-    Float32s = NDArray[np.float32]
-    Float64s = NDArray[np.float64]
 
 # Enough to keep threads busy although some rows have a thousand times the observations of others.
 _ROWS_PER_TASK = 32
@@ -45,7 +41,7 @@ class Observed(NamedTuple):
         y, one column per aspect, NaN where missing.
     """
 
-    pointer: NDArray[np.int64]
+    pointer: Int64s
     others: Codes
     values: Float32s
 
@@ -61,8 +57,8 @@ class Prior(NamedTuple):
         c, the same for all rows.
     """
 
-    ridge: Float64s
-    centre: Float64s
+    ridge: Floats
+    centre: Floats
 
     def cost(self, table: Float32s) -> float:
         """Return what all rows together cost.
@@ -93,7 +89,7 @@ def solve_rows(
     aspects: Float32s,
     prior: Prior,
     *,
-    shared: Float64s | None = None,
+    shared: Floats | None = None,
     threads: int | None = None,
 ) -> float:
     """Put the least-squares solution into every row of a table of factors.
@@ -182,7 +178,7 @@ def solve_aspects(
     return least
 
 
-def gram(table: Float32s) -> Float64s:
+def gram(table: Float32s) -> Floats:
     """Return Σ_r x_r x_rᵀ over the rows of a table, in double precision.
 
     Examples

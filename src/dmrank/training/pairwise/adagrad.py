@@ -24,13 +24,11 @@ from dmrank.compiled.lanes import (
     where_less,
 )
 from dmrank.compiled.transpose import gather, prefetch_row, scatter
+from dmrank.support.arrays import Float32s, Int64s
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.pairwise.sampling import Groups
 
-    Float32s = NDArray[np.float32]
 
 # Work is cut into so many tasks, whatever the number of threads: sums keep their order.
 TASKS = 32
@@ -78,7 +76,7 @@ class RowBlock(NamedTuple):
         Parameters, gradients and AdaGrad's sums, one row per column of the table.
     """
 
-    keys: NDArray[np.int64]
+    keys: Int64s
     sizes: Float32s
     summed: Float32s
     values: Float32s

@@ -12,8 +12,9 @@ import numpy as np
 
 from dmrank.compiled.compiling import compiled
 from dmrank.compiled.lanes import LANES
-from dmrank.compiled.tasks import begin_task, finish_and_begin_task, wait_for_tasks
+from dmrank.compiled.tasks import Counters, begin_task, finish_and_begin_task, wait_for_tasks
 from dmrank.compiled.transpose import padded
+from dmrank.support.arrays import Float32s, Floats, Int32s
 from dmrank.training.pairwise.adagrad import TASKS, RowUpdate, ascended, update_rows
 from dmrank.training.pairwise.covariances import CovarianceGradients, update_roots
 from dmrank.training.pairwise.factors import FactorGradients
@@ -28,15 +29,11 @@ from dmrank.training.pairwise.sampling import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import Accumulators, Parameters, TrainingData
     from dmrank.training.pairwise.covariances import RootUpdate
     from dmrank.training.pairwise.pairs import PairCovariance
     from dmrank.training.pairwise.settings import FactorSettings, PriorWeights, SamplerSettings
 
-    Float32s = NDArray[np.float32]
-    Counters = NDArray[np.int64]
 
 # Batches are drawn ahead until they hold so many samples: drawing needs no parameters, and threads
 # wait for each other less often.
@@ -171,8 +168,8 @@ def harden_batch(
 @compiled
 def group_batches(
     batches: int,
-    user_keys: NDArray[np.int32],
-    item_keys: NDArray[np.int32],
+    user_keys: Int32s,
+    item_keys: Int32s,
     users: Groups,
     items: Groups,
     first_joined: int,
@@ -200,7 +197,7 @@ def group_batches(
 
 
 @compiled
-def item_keys_of(pairs: Pairs) -> NDArray[np.int32]:
+def item_keys_of(pairs: Pairs) -> Int32s:
     """Return the items i and j of all pairs, one row per batch."""
     return pairs.items.reshape(pairs.items.shape[0], 2 * pairs.items.shape[1])
 
@@ -213,7 +210,7 @@ def update_factors_together(
     users: Groups,
     items: Groups,
     gradients: FactorGradients,
-    objectives: NDArray[np.float64],
+    objectives: Floats,
     counters: Counters,
     phase: int,
 ) -> None:
@@ -228,7 +225,7 @@ def update_factors_together(
 
 
 @compiled
-def mean_objective(objective: NDArray[np.float64], users: Groups) -> float:
+def mean_objective(objective: Floats, users: Groups) -> float:
     """Return the mean over the samples of a batch of what the tasks have summed."""
     total = 0.0
     for task in range(TASKS):

@@ -9,7 +9,9 @@ import numpy as np
 from dmrank.compiled.compiling import compiled
 from dmrank.compiled.lanes import LANES, load, spread, store, sum_of_lanes, where_less
 from dmrank.compiled.transpose import scatter
-from dmrank.directional.kernels import differentiate_covariance, invert_factor, packed
+from dmrank.directional.kernels import differentiate_covariance, invert_factor
+from dmrank.directional.packing import packed
+from dmrank.support.arrays import Float32s, Floats
 from dmrank.training.pairwise.adagrad import (
     TASKS,
     RowBlock,
@@ -27,13 +29,9 @@ from dmrank.training.pairwise.pairs import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.directional.kernels import FamilyConstants
     from dmrank.training.data import Parameters
     from dmrank.training.pairwise.sampling import Groups, Pairs
-
-    Float32s = NDArray[np.float32]
 
 
 class CovarianceGradients(NamedTuple):
@@ -48,7 +46,7 @@ class CovarianceGradients(NamedTuple):
     """
 
     pairs: Float32s
-    objective: NDArray[np.float64]
+    objective: Floats
 
 
 class RootUpdate(NamedTuple):

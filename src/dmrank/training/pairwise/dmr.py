@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from dmrank.compiled.compiling import compiled, source_fingerprint
+from dmrank.compiled.compiling import cached, compiled
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
+    Counters,
     begin_task,
     finish_and_begin_task,
     new_counters,
@@ -18,7 +18,8 @@ from dmrank.compiled.tasks import (
 )
 from dmrank.compiled.transpose import padded
 from dmrank.directional.batches import family_constants
-from dmrank.directional.kernels import packed
+from dmrank.directional.packing import packed
+from dmrank.support.arrays import Floats
 from dmrank.training.pairwise.adagrad import TASKS
 from dmrank.training.pairwise.batches import (
     batches_ahead,
@@ -49,8 +50,6 @@ from dmrank.training.pairwise.settings import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.directional.kernels import FamilyConstants
     from dmrank.training.data import Accumulators, Parameters, TrainingData
     from dmrank.training.pairwise.covariances import RootUpdate
@@ -62,10 +61,6 @@ if TYPE_CHECKING:
         SamplerSettings,
         StepSettings,
     )
-
-    Float32s = NDArray[np.float32]
-    Objectives = NDArray[np.float64]
-    Counters = NDArray[np.int64]
 
 
 class _Workspace(NamedTuple):
@@ -87,7 +82,7 @@ def run_iterations(
     first_iteration: int,
     count: int,
     threads: int | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Run iterations ``first_iteration`` to ``first_iteration + count - 1`` in place.
 
     What an iteration does depends on nothing but the arguments and its number, bit for bit,
@@ -152,7 +147,7 @@ def _factor_step(
     family: FamilyConstants,
     settings: FactorSettings,
     gradients: FactorGradients,
-    objectives: Objectives,
+    objectives: Floats,
     counters: Counters,
     phase: int,
 ) -> None:
@@ -178,7 +173,7 @@ def _covariance_step(
     how: RootUpdate,
     weights: PriorWeights,
     gradients: CovarianceGradients,
-    objectives: Objectives,
+    objectives: Floats,
     counters: Counters,
     phase: int,
 ) -> None:
@@ -198,86 +193,75 @@ def _covariance_step(
     wait_for_tasks(counters, phase + 1, TASKS)
 
 
-def _cached_run(sources: int) -> Any:
-    """Return the compiled loop over iterations, cached under a fingerprint of its sources."""
-
-    @njit(nogil=True, cache=True, error_model="numpy")
-    def run(
-        data: TrainingData,
-        parameters: Parameters,
-        squares: Accumulators,
-        sampler: SamplerSettings,
-        covariance: PairCovariance,
-        family: FamilyConstants,
-        factor_update: FactorSettings,
-        root_update: RootUpdate,
-        weights: PriorWeights,
-        pairs: Pairs,
-        users: Groups,
-        items: Groups,
-        by_factors: FactorGradients,
-        by_covariances: CovarianceGradients,
-        first_iteration: int,
-        objectives: Objectives,
-        counters: Counters,
-    ) -> None:
-        """Run every iteration; all threads of a team run this function with the same arguments."""
-        # `sources` makes the fingerprint a part of the closure; it is never negative.
-        steps = 1 if covariance.kind == IDENTITY or sources < 0 else 2
-        total = objectives.shape[0] * steps
-        ahead = pairs.users.shape[0]
-        phase = 0
-        for begin in range(0, total, ahead):
-            batches = min(ahead, total - begin)
-            first = first_iteration * steps + begin
-            phase = draw_batches(data, sampler, first, steps, batches, pairs, counters, phase)
-            if sampler.hard_negatives > 1:
-                phase = harden_batch(
-                    data, parameters, sampler, first, steps, pairs, counters, phase
+@cached
+def _run(
+    data: TrainingData,
+    parameters: Parameters,
+    squares: Accumulators,
+    sampler: SamplerSettings,
+    covariance: PairCovariance,
+    family: FamilyConstants,
+    factor_update: FactorSettings,
+    root_update: RootUpdate,
+    weights: PriorWeights,
+    pairs: Pairs,
+    users: Groups,
+    items: Groups,
+    by_factors: FactorGradients,
+    by_covariances: CovarianceGradients,
+    first_iteration: int,
+    objectives: Floats,
+    counters: Counters,
+) -> None:
+    """Run every iteration; all threads of a team run this function with the same arguments."""
+    steps = 1 if covariance.kind == IDENTITY else 2
+    total = objectives.shape[0] * steps
+    ahead = pairs.users.shape[0]
+    phase = 0
+    for begin in range(0, total, ahead):
+        batches = min(ahead, total - begin)
+        first = first_iteration * steps + begin
+        phase = draw_batches(data, sampler, first, steps, batches, pairs, counters, phase)
+        if sampler.hard_negatives > 1:
+            phase = harden_batch(data, parameters, sampler, first, steps, pairs, counters, phase)
+        first_joined = (begin + 1) % 2 if covariance.kind == SHARED else -1
+        keys = item_keys_of(pairs)
+        phase = group_batches(
+            batches, pairs.users, keys, users, items, first_joined, counters, phase
+        )
+        for batch in range(batches):
+            iteration, step = (begin + batch) // steps, (begin + batch) % steps
+            drawn = pairs_of(pairs, batch)
+            of_users, of_items = groups_of(users, batch), groups_of(items, batch)
+            if step == 0:
+                _factor_step(
+                    drawn,
+                    of_users,
+                    of_items,
+                    parameters,
+                    squares,
+                    covariance,
+                    family,
+                    factor_update,
+                    by_factors,
+                    objectives[iteration],
+                    counters,
+                    phase,
                 )
-            first_joined = (begin + 1) % 2 if covariance.kind == SHARED else -1
-            keys = item_keys_of(pairs)
-            phase = group_batches(
-                batches, pairs.users, keys, users, items, first_joined, counters, phase
-            )
-            for batch in range(batches):
-                iteration, step = (begin + batch) // steps, (begin + batch) % steps
-                drawn = pairs_of(pairs, batch)
-                of_users, of_items = groups_of(users, batch), groups_of(items, batch)
-                if step == 0:
-                    _factor_step(
-                        drawn,
-                        of_users,
-                        of_items,
-                        parameters,
-                        squares,
-                        covariance,
-                        family,
-                        factor_update,
-                        by_factors,
-                        objectives[iteration],
-                        counters,
-                        phase,
-                    )
-                else:
-                    _covariance_step(
-                        drawn,
-                        of_users,
-                        of_items,
-                        parameters,
-                        squares,
-                        covariance,
-                        family,
-                        root_update,
-                        weights,
-                        by_covariances,
-                        objectives[iteration],
-                        counters,
-                        phase,
-                    )
-                phase += 2
-
-    return run
-
-
-_run = _cached_run(source_fingerprint())
+            else:
+                _covariance_step(
+                    drawn,
+                    of_users,
+                    of_items,
+                    parameters,
+                    squares,
+                    covariance,
+                    family,
+                    root_update,
+                    weights,
+                    by_covariances,
+                    objectives[iteration],
+                    counters,
+                    phase,
+                )
+            phase += 2

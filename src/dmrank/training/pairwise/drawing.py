@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from dmrank.compiled.compiling import source_fingerprint
+from dmrank.compiled.compiling import cached
 from dmrank.training.pairwise.sampling import Pairs, draw_pairs, random_stream
 
 if TYPE_CHECKING:
@@ -48,18 +47,7 @@ def sample_pairs(
     return pairs
 
 
-def _cached_draw(sources: int) -> Any:
-    """Return the compiled sampler, cached under a fingerprint of its sources."""
-
-    @njit(nogil=True, cache=True, error_model="numpy")
-    def draw(
-        data: TrainingData, rated_share: float, seed: int, iteration: int, pairs: Pairs
-    ) -> None:
-        # `sources` makes the fingerprint a part of the closure; it is never negative.
-        count = pairs.users.shape[0] if sources >= 0 else 0
-        draw_pairs(data, rated_share, random_stream(seed, iteration, 0), pairs, 0, count)
-
-    return draw
-
-
-_draw = _cached_draw(source_fingerprint())
+@cached
+def _draw(data: TrainingData, rated_share: float, seed: int, iteration: int, pairs: Pairs) -> None:
+    count = pairs.users.shape[0]
+    draw_pairs(data, rated_share, random_stream(seed, iteration, 0), pairs, 0, count)

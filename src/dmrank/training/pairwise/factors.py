@@ -10,6 +10,7 @@ from dmrank.compiled.compiling import compiled
 from dmrank.compiled.lanes import LANES, load, spread, store, sum_of_lanes
 from dmrank.compiled.transpose import scatter
 from dmrank.directional.kernels import differentiate_whitened_mean, unwhiten_mean_gradient
+from dmrank.support.arrays import Float32s, Floats
 from dmrank.training.pairwise.adagrad import TASKS
 from dmrank.training.pairwise.pairs import (
     IDENTITY,
@@ -22,13 +23,9 @@ from dmrank.training.pairwise.pairs import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.directional.kernels import FamilyConstants
     from dmrank.training.data import Parameters
     from dmrank.training.pairwise.sampling import Pairs
-
-    Float32s = NDArray[np.float32]
 
 
 class FactorGradients(NamedTuple):
@@ -50,7 +47,7 @@ class FactorGradients(NamedTuple):
     items: Float32s
     offsets: Float32s
     aspects: Float32s
-    objective: NDArray[np.float64]
+    objective: Floats
 
 
 @compiled

@@ -7,12 +7,12 @@ With x_k = sign(r_uik − r_ujk) μ_k, μ = (U_u * (V_i − V_j)) Wᵀ, the loss
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from dmrank.compiled.compiling import compiled, source_fingerprint
+from dmrank.compiled.compiling import cached, compiled
+from dmrank.compiled.elementary import exp, log1p
 from dmrank.compiled.lanes import (
     LANES,
     QUAD,
@@ -25,6 +25,7 @@ from dmrank.compiled.lanes import (
 )
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
+    Counters,
     begin_task,
     finish_and_begin_task,
     new_counters,
@@ -32,7 +33,7 @@ from dmrank.compiled.tasks import (
     wait_for_tasks,
 )
 from dmrank.compiled.transpose import gather, prefetch_row, scatter
-from dmrank.directional.survival import exp, log1p
+from dmrank.support.arrays import Float32s, Floats, Int64s
 from dmrank.training.pairwise.adagrad import TASKS
 from dmrank.training.pairwise.batches import (
     batches_ahead,
@@ -54,14 +55,8 @@ from dmrank.training.pairwise.sampling import Groups, Pairs
 from dmrank.training.pairwise.settings import FactorSettings, SamplerSettings
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import Accumulators, Parameters, TrainingData
 
-    Float32s = NDArray[np.float32]
-    Int64s = NDArray[np.int64]
-    Objectives = NDArray[np.float64]
-    Counters = NDArray[np.int64]
 
 # Keeps the share ℓ / ℓ_k of an aspect finite when its loss vanishes.
 _SMALLEST_LOSS = 1e-6
@@ -101,7 +96,7 @@ def run_logistic_iterations(
     first_iteration: int,
     count: int,
     threads: int | None = None,
-) -> Objectives:
+) -> Floats:
     """Run iterations ``first_iteration`` to ``first_iteration + count - 1`` in place.
 
     The promise is that of `training.steps.run_iterations`.
@@ -255,59 +250,50 @@ def _differentiate(
     out.objective[task] = sum_of_lanes(total)
 
 
-def _cached_run(sources: int) -> Any:
-    """Return the compiled loop over iterations, cached under a fingerprint of its sources."""
-
-    @njit(nogil=True, cache=True, error_model="numpy")
-    def run(
-        data: TrainingData,
-        parameters: Parameters,
-        squares: Accumulators,
-        sampler: SamplerSettings,
-        update: FactorSettings,
-        is_product: bool,
-        pairs: Pairs,
-        users: Groups,
-        items: Groups,
-        gradients: FactorGradients,
-        first_iteration: int,
-        objectives: Objectives,
-        counters: Counters,
-    ) -> None:
-        """Run every iteration; all threads of a team run this function with the same arguments."""
-        # `sources` makes the fingerprint a part of the closure; it is never negative.
-        total = objectives.shape[0] if sources >= 0 else 0
-        ahead = pairs.users.shape[0]
-        phase = 0
-        for begin in range(0, total, ahead):
-            batches = min(ahead, total - begin)
-            first = first_iteration + begin
-            phase = draw_batches(data, sampler, first, 1, batches, pairs, counters, phase)
-            if sampler.hard_negatives > 1:
-                phase = harden_batch(data, parameters, sampler, first, 1, pairs, counters, phase)
-            keys = item_keys_of(pairs)
-            phase = group_batches(batches, pairs.users, keys, users, items, -1, counters, phase)
-            for batch in range(batches):
-                drawn = pairs_of(pairs, batch)
-                task = begin_task(counters, phase)
-                while task < TASKS:
-                    _differentiate(drawn, parameters, is_product, gradients, task)
-                    task = finish_and_begin_task(counters, phase)
-                wait_for_tasks(counters, phase, TASKS)
-                update_factors_together(
-                    parameters,
-                    squares,
-                    update,
-                    groups_of(users, batch),
-                    groups_of(items, batch),
-                    gradients,
-                    objectives[begin + batch],
-                    counters,
-                    phase + 1,
-                )
-                phase += 2
-
-    return run
-
-
-_run = _cached_run(source_fingerprint())
+@cached
+def _run(
+    data: TrainingData,
+    parameters: Parameters,
+    squares: Accumulators,
+    sampler: SamplerSettings,
+    update: FactorSettings,
+    is_product: bool,
+    pairs: Pairs,
+    users: Groups,
+    items: Groups,
+    gradients: FactorGradients,
+    first_iteration: int,
+    objectives: Floats,
+    counters: Counters,
+) -> None:
+    """Run every iteration; all threads of a team run this function with the same arguments."""
+    total = objectives.shape[0]
+    ahead = pairs.users.shape[0]
+    phase = 0
+    for begin in range(0, total, ahead):
+        batches = min(ahead, total - begin)
+        first = first_iteration + begin
+        phase = draw_batches(data, sampler, first, 1, batches, pairs, counters, phase)
+        if sampler.hard_negatives > 1:
+            phase = harden_batch(data, parameters, sampler, first, 1, pairs, counters, phase)
+        keys = item_keys_of(pairs)
+        phase = group_batches(batches, pairs.users, keys, users, items, -1, counters, phase)
+        for batch in range(batches):
+            drawn = pairs_of(pairs, batch)
+            task = begin_task(counters, phase)
+            while task < TASKS:
+                _differentiate(drawn, parameters, is_product, gradients, task)
+                task = finish_and_begin_task(counters, phase)
+            wait_for_tasks(counters, phase, TASKS)
+            update_factors_together(
+                parameters,
+                squares,
+                update,
+                groups_of(users, batch),
+                groups_of(items, batch),
+                gradients,
+                objectives[begin + batch],
+                counters,
+                phase + 1,
+            )
+            phase += 2

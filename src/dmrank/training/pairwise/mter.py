@@ -6,20 +6,21 @@ ranking   −w ln σ(sign(r_uio − r_ujo)(r̂_uio − r̂_ujo)) of a pair, o th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from dmrank.compiled.compiling import compiled, source_fingerprint
+from dmrank.compiled.compiling import cached, compiled
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
+    Counters,
     begin_task,
     finish_and_begin_task,
     new_counters,
     run_on_threads,
     wait_for_tasks,
 )
+from dmrank.support.arrays import Float32s, Floats
 from dmrank.training.pairwise.adagrad import TASKS, RowUpdate, update_rows
 from dmrank.training.pairwise.batches import (
     batches_ahead,
@@ -46,15 +47,10 @@ from dmrank.training.pairwise.tucker import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import TrainingData
     from dmrank.training.pairwise.sampling import Groups, Pairs
     from dmrank.training.pairwise.settings import SamplerSettings
 
-    Float32s = NDArray[np.float32]
-    Objectives = NDArray[np.float64]
-    Counters = NDArray[np.int64]
 
 _RATING, _RANKING = range(2)
 # The sampler of pairs uses the streams of step 0.
@@ -70,7 +66,7 @@ def run_tucker_iterations(
     first_iteration: int,
     count: int,
     threads: int | None = None,
-) -> Objectives:
+) -> Floats:
     """Run iterations ``first_iteration`` to ``first_iteration + count - 1`` in place.
 
     The promise is that of `training.steps.run_iterations`.
@@ -159,7 +155,7 @@ def _update(
     users: Groups,
     items: Groups,
     gradients: TuckerGradients,
-    objectives: Objectives,
+    objectives: Floats,
     step: int,
     counters: Counters,
     phase: int,
@@ -181,81 +177,70 @@ def _update(
     wait_for_tasks(counters, phase, TASKS)
 
 
-def _cached_run(sources: int) -> Any:
-    """Return the compiled loop over iterations, cached under a fingerprint of its sources."""
-
-    @njit(nogil=True, cache=True, error_model="numpy")
-    def run(
-        data: TrainingData,
-        by_primary: TrainingData,
-        parameters: TuckerParameters,
-        squares: TuckerParameters,
-        slices: Float32s,
-        settings: TuckerSettings,
-        sampler: SamplerSettings,
-        rows: Rows,
-        row_users: Groups,
-        row_items: Groups,
-        pairs: Pairs,
-        pair_users: Groups,
-        pair_items: Groups,
-        gradients: TuckerGradients,
-        first_iteration: int,
-        objectives: Objectives,
-        counters: Counters,
-    ) -> None:
-        """Run every iteration; all threads of a team run this function with the same arguments."""
-        # `sources` makes the fingerprint a part of the closure; it is never negative.
-        total = objectives.shape[0] if sources >= 0 else 0
-        ahead = pairs.users.shape[0]
-        if begin_task(counters, 0) == 0:
-            slice_core(parameters, slices)
-            finish_and_begin_task(counters, 0)
-        wait_for_tasks(counters, 0, 1)
-        phase = 1
-        for begin in range(0, total, ahead):
-            batches = min(ahead, total - begin)
-            first = first_iteration + begin
-            phase = _draw_rows(data, sampler, first, batches, rows, counters, phase)
-            phase = group_batches(
-                batches, rows.users, rows.items, row_users, row_items, -1, counters, phase
-            )
-            phase = draw_batches(by_primary, sampler, first, 1, batches, pairs, counters, phase)
-            keys = item_keys_of(pairs)
-            phase = group_batches(
-                batches, pairs.users, keys, pair_users, pair_items, -1, counters, phase
-            )
-            for batch in range(batches):
-                drawn_rows, drawn_pairs = _rows_of(rows, batch), pairs_of(pairs, batch)
-                for step in range(2):
-                    task = begin_task(counters, phase)
-                    while task < TASKS:
-                        if step == _RATING:
-                            differentiate_ratings(
-                                data, drawn_rows, parameters, slices, gradients, task
-                            )
-                        else:
-                            differentiate_order(
-                                drawn_pairs, parameters, slices, settings, gradients, task
-                            )
-                        task = finish_and_begin_task(counters, phase)
-                    wait_for_tasks(counters, phase, TASKS)
-                    _update(
-                        parameters,
-                        squares,
-                        slices,
-                        settings,
-                        groups_of(row_users if step == _RATING else pair_users, batch),
-                        groups_of(row_items if step == _RATING else pair_items, batch),
-                        gradients,
-                        objectives[begin + batch],
-                        step,
-                        counters,
-                        phase + 1,
-                    )
-                    phase += 2
-
-    return run
-
-
-_run = _cached_run(source_fingerprint())
+@cached
+def _run(
+    data: TrainingData,
+    by_primary: TrainingData,
+    parameters: TuckerParameters,
+    squares: TuckerParameters,
+    slices: Float32s,
+    settings: TuckerSettings,
+    sampler: SamplerSettings,
+    rows: Rows,
+    row_users: Groups,
+    row_items: Groups,
+    pairs: Pairs,
+    pair_users: Groups,
+    pair_items: Groups,
+    gradients: TuckerGradients,
+    first_iteration: int,
+    objectives: Floats,
+    counters: Counters,
+) -> None:
+    """Run every iteration; all threads of a team run this function with the same arguments."""
+    total = objectives.shape[0]
+    ahead = pairs.users.shape[0]
+    if begin_task(counters, 0) == 0:
+        slice_core(parameters, slices)
+        finish_and_begin_task(counters, 0)
+    wait_for_tasks(counters, 0, 1)
+    phase = 1
+    for begin in range(0, total, ahead):
+        batches = min(ahead, total - begin)
+        first = first_iteration + begin
+        phase = _draw_rows(data, sampler, first, batches, rows, counters, phase)
+        phase = group_batches(
+            batches, rows.users, rows.items, row_users, row_items, -1, counters, phase
+        )
+        phase = draw_batches(by_primary, sampler, first, 1, batches, pairs, counters, phase)
+        keys = item_keys_of(pairs)
+        phase = group_batches(
+            batches, pairs.users, keys, pair_users, pair_items, -1, counters, phase
+        )
+        for batch in range(batches):
+            drawn_rows, drawn_pairs = _rows_of(rows, batch), pairs_of(pairs, batch)
+            for step in range(2):
+                task = begin_task(counters, phase)
+                while task < TASKS:
+                    if step == _RATING:
+                        differentiate_ratings(data, drawn_rows, parameters, slices, gradients, task)
+                    else:
+                        differentiate_order(
+                            drawn_pairs, parameters, slices, settings, gradients, task
+                        )
+                    task = finish_and_begin_task(counters, phase)
+                wait_for_tasks(counters, phase, TASKS)
+                _update(
+                    parameters,
+                    squares,
+                    slices,
+                    settings,
+                    groups_of(row_users if step == _RATING else pair_users, batch),
+                    groups_of(row_items if step == _RATING else pair_items, batch),
+                    gradients,
+                    objectives[begin + batch],
+                    step,
+                    counters,
+                    phase + 1,
+                )
+                phase += 2

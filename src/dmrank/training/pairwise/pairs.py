@@ -18,21 +18,18 @@ from dmrank.directional.kernels import (
     factorize,
     follow_ray,
     new_block,
-    packed,
     separate_missing,
     whiten,
     whiten_by_scale,
 )
+from dmrank.directional.packing import packed
+from dmrank.support.arrays import Float32s, Int64s
 from dmrank.training.pairwise.sampling import NO_ROW, draw_candidate, find_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import Parameters, TrainingData
     from dmrank.training.pairwise.sampling import Pairs
 
-    Float32s = NDArray[np.float32]
-    Int64s = NDArray[np.int64]
 
 IDENTITY, SHARED, PERSONALIZED = range(3)
 # Σ_uij of the identity is 2I.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.compiled.transpose import padded
+from dmrank.directional.packing import pack
+from dmrank.support.arrays import Float32s, Floats
 from dmrank.training.data import Parameters
 from dmrank.training.pairwise.settings import Covariance
 
@@ -19,10 +18,10 @@ def initial_parameters(
     factors: int,
     *,
     covariance: Covariance,
-    prior: NDArray[np.float64],
+    prior: Floats,
     deviation: float,
     nonnegative: bool,
-    offsets: NDArray[np.float32] | None,
+    offsets: Float32s | None,
     seed: int,
 ) -> Parameters:
     """Draw small factors and start every Σ at the prior.
@@ -48,7 +47,7 @@ def initial_parameters(
     """
     rng = np.random.default_rng(seed)
 
-    def drawn(rows: int, centre: float) -> NDArray[np.float32]:
+    def drawn(rows: int, centre: float) -> Float32s:
         table = np.zeros((rows, padded(factors)), dtype=np.float32)
         table[:, :factors] = centre + deviation * rng.standard_normal((rows, factors))
         return np.abs(table) if nonnegative else table
@@ -70,30 +69,3 @@ def initial_parameters(
         user_covariances=np.tile(variance, (roots[0], 1)),
         item_covariances=np.tile(variance, (roots[1], 1)),
     )
-
-
-def pack(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    """Return the lower triangle, row by row, padded to whole quads.
-
-    Examples
-    --------
-    >>> pack(np.array([[1.0, 2.0], [2.0, 3.0]]))
-    array([1., 2., 3., 0.], dtype=float32)
-    """
-    lower = matrix[np.tril_indices(len(matrix))]
-    row = np.zeros(padded(len(lower)), dtype=np.float32)
-    row[: len(lower)] = lower
-    return row
-
-
-def unpack(rows: NDArray[np.float32], aspects: int) -> NDArray[np.float32]:
-    """Return symmetric matrices (n × K × K) of packed rows.
-
-    Examples
-    --------
-    >>> unpack(np.float32([[1, 2, 3, 0]]), aspects=2).tolist()
-    [[[1.0, 2.0], [2.0, 3.0]]]
-    """
-    row, column = np.indices((aspects, aspects))
-    high, low = np.maximum(row, column), np.minimum(row, column)
-    return rows[:, high * (high + 1) // 2 + low]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.statistics import pairwise_covariance
+from dmrank.support.arrays import Float32s, Floats
 
 #: The least variance of an aspect, in stars²: ratings that are all equal still need an inverse.
 SMALLEST_VARIANCE = 0.05
@@ -13,7 +13,7 @@ SMALLEST_VARIANCE = 0.05
 SMALLEST_EIGENVALUE = 0.02
 
 
-def prior_covariance(values: NDArray[np.float32]) -> NDArray[np.float64]:
+def prior_covariance(values: Float32s) -> Floats:
     """Estimate the covariance of rating vectors, positive definite whatever is missing.
 
     Two aspects are compared over the vectors that have both. A correlation from m vectors is

@@ -12,14 +12,11 @@ import numpy as np
 
 from dmrank.compiled.compiling import compiled, inlined
 from dmrank.compiled.transpose import prefetch
+from dmrank.support.arrays import Float32s, Int32s, Int64s
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import TrainingData
 
-    Int32s = NDArray[np.int32]
-    Int64s = NDArray[np.int64]
 
 # A pair without a direction is drawn again so many times, then skipped (design section 2).
 _ATTEMPTS = 16
@@ -52,7 +49,7 @@ class Pairs(NamedTuple):
 
     users: Int32s
     items: Int32s
-    differences: NDArray[np.float32]
+    differences: Float32s
     second_rows: Int64s
 
 

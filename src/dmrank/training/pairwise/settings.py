@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from dmrank.directional.families import Family, Gaussian
+from dmrank.support.arrays import Float32s, Floats
 from dmrank.training.pairwise.covariances import RootUpdate
 from dmrank.training.pairwise.pairs import IDENTITY, PERSONALIZED, SHARED, PairCovariance
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import TrainingData
 
-    Float32s = NDArray[np.float32]
 
 Covariance = Literal["personalized", "shared", "identity"]
 
@@ -85,7 +83,7 @@ class CovariancePrior:
         ν.
     """
 
-    scale: NDArray[np.float64]
+    scale: Floats
     degrees_of_freedom: float
 
 

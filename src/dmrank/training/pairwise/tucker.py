@@ -22,19 +22,14 @@ from dmrank.compiled.lanes import (
     where_less,
 )
 from dmrank.compiled.transpose import gather, scatter
+from dmrank.support.arrays import Float32s, Floats, Int32s, Int64s
 from dmrank.training.pairwise.adagrad import TASKS, ascended
 from dmrank.training.pairwise.mbpr import logistic_loss, logistic_slope, sign_of
 from dmrank.training.pairwise.pairs import gather_difference, number_lanes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dmrank.training.data import TrainingData
     from dmrank.training.pairwise.sampling import Pairs
-
-    Float32s = NDArray[np.float32]
-    Int32s = NDArray[np.int32]
-    Int64s = NDArray[np.int64]
 
 
 class TuckerParameters(NamedTuple):
@@ -104,7 +99,7 @@ class TuckerGradients(NamedTuple):
     users: Float32s
     items: Float32s
     slices: Float32s
-    objective: NDArray[np.float64]
+    objective: Floats
 
 
 class _Block(NamedTuple):

@@ -1,0 +1,57 @@
+"""Predicted ratings of (user, item) pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dmrank.data.training_scale import from_training_scale
+from dmrank.fitted.contract import FittedModel
+from dmrank.support.arrays import Codes, Float32s, Floats
+from dmrank.support.errors import DataError
+
+
+def predict(
+    model: FittedModel, users: str | Sequence[str], items: str | Sequence[str], *, raw: bool
+) -> Float32s:
+    """Predict the ratings of pairs of ids; see `Model.predict`."""
+    catalogue = model.catalogue
+    user_codes = catalogue.users.codes([users] if isinstance(users, str) else users)
+    item_codes = catalogue.items.codes([items] if isinstance(items, str) else items)
+    if len(user_codes) != len(item_codes) and 1 not in (len(user_codes), len(item_codes)):
+        raise DataError(
+            f"{len(user_codes):,} users and {len(item_codes):,} items do not make pairs: give as "
+            "many of each"
+        )
+    pairs = np.broadcast_arrays(user_codes, item_codes)
+    return model.score_pairs(*pairs) if raw else predicted_ratings(model, *pairs)
+
+
+def predicted_ratings(model: FittedModel, users: Codes, items: Codes) -> Float32s:
+    """Return predicted ratings on the scale of the training ratings."""
+    ratings = training_scale_ratings(model, users, items)
+    return from_training_scale(ratings, model.catalogue.scale).astype(np.float32)
+
+
+def training_scale_ratings(model: FittedModel, users: Codes, items: Codes) -> Float32s:
+    """Return predicted ratings on the training scale 1–5, clipped to it."""
+    return np.clip(model.calibration(users, model.score_pairs(users, items)), 1, 5)
+
+
+def rating_differences(model: FittedModel, users: Codes, first: Codes, second: Codes) -> Floats:
+    """Return the differences of calibrated ratings, n × K, on the scale of the ratings.
+
+    They are not clipped: two items at the end of the scale still have an order.
+    """
+    raw = model.score_pairs(users, first) - model.score_pairs(users, second)
+    scale = model.catalogue.scale
+    on_training_scale = model.calibration.slope * raw
+    return from_training_scale(on_training_scale, scale) - from_training_scale(0 * raw, scale)
+
+
+def scale_stretch(model: FittedModel) -> Floats:
+    """Return how many units of its own scale a unit of the training scale is, per aspect."""
+    scale = model.catalogue.scale
+    zero, one = (from_training_scale(np.full(len(scale), x), scale) for x in (0.0, 1.0))
+    return one - zero
