@@ -242,11 +242,9 @@ def compare_memory(reviews: pl.DataFrame) -> None:
 
 
 def measure_peak(file: str, out: str) -> int:
-    from dmrank.cli.extract import ExtractOptions, run
-    from dmrank.text.reviews import ReviewColumns
+    from dmrank.cli.extract import extract
 
-    options = ExtractOptions("hotels", None, None, "shrunk", True, False, None, 20_000, 1)
-    run(Path(file), ReviewColumns(overall="overall"), options, Path(out), 0, None)
+    extract(Path(file), Path(out), overall="overall", learn_from=20_000, threads=1)
     # Not getrusage: its maximum is inherited from the parent process.
     status = Path("/proc/self/status").read_text().split()
     return int(status[status.index("VmHWM:") + 1]) * 1024

@@ -1,12 +1,15 @@
-"""Data flows one way: a module imports only modules that come before it."""
+"""The house: a file imports only what comes before it, and knows nobody's private names."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import dmrank
 
 SOURCE = Path(dmrank.__file__).parent
-ORDER = [
+FILES = sorted(SOURCE.rglob("*.py"))
+#: A file imports files of its own room, and of rooms before it.
+ROOMS = [
     "support",
     "compiled",
     "data",
@@ -30,38 +33,90 @@ ORDER = [
 ]
 
 
-def _home(path: Path) -> str:
-    relative = path.relative_to(SOURCE)
-    return relative.parts[0].removesuffix(".py")
+def _room(file: Path) -> str:
+    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def _imported(path: Path) -> set[str]:
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dmrank":
-            parts = (node.module or "").split(".")
-            names |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+def _shown(file: Path) -> str:
+    return str(file.relative_to(SOURCE))
+
+
+def _nodes(file: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+
+
+def _file_of(module: str) -> Path | None:
+    """Return the file of a module by its dotted name, if it is one of ours."""
+    inside = SOURCE.parent.joinpath(*module.split("."))
+    found = (inside.with_suffix(".py"), inside / "__init__.py")
+    return next((file for file in found if file in FILES), None)
+
+
+def _imports(file: Path) -> Iterator[tuple[str, str | None]]:
+    """Yield the modules of dmrank that a file imports, and the name that it takes from each.
+
+    Imports for type checkers and inside functions count as well.
+    """
+    for node in _nodes(file):
         if isinstance(node, ast.Import):
-            names |= {
-                alias.name.split(".")[1] for alias in node.names if alias.name.startswith("dmrank.")
-            }
-    return names
+            yield from ((alias.name, None) for alias in node.names if _is_ours(alias.name))
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{_shown(file)}: write imports in full"
+            if _is_ours(node.module or ""):
+                yield from ((node.module or "", alias.name) for alias in node.names)
 
 
-def test_every_module_has_a_place() -> None:
-    homes = {_home(path) for path in SOURCE.rglob("*.py")}
-    assert homes <= set(ORDER), f"give these a place in the order: {homes - set(ORDER)}"
+def _is_ours(module: str) -> bool:
+    return f"{module}.".startswith("dmrank.")
 
 
-def test_modules_import_only_what_comes_before_them() -> None:
+def _imported_files(file: Path) -> set[Path]:
+    found = set()
+    for module, name in _imports(file):
+        if module == "dmrank":
+            continue  # through the front door, for which there is a test of its own
+        target = _file_of(f"{module}.{name}") or _file_of(module)
+        assert target is not None, f"{_shown(file)} imports {module}, which does not exist"
+        found.add(target)
+    return found
+
+
+GRAPH = {file: _imported_files(file) for file in FILES}
+
+
+def test_every_file_has_a_room() -> None:
+    rooms = {_room(file) for file in FILES}
+    assert rooms <= set(ROOMS), f"give these a place in the order: {rooms - set(ROOMS)}"
+
+
+def test_every_room_says_in_a_sentence_what_belongs_there() -> None:
+    silent = []
+    for folder in sorted(SOURCE.iterdir()):
+        if folder.name in ROOMS and folder.is_dir():
+            said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+            if not said.split("\n\n")[0].endswith("."):
+                silent.append(folder.name)
+    assert silent == []
+
+
+def test_files_import_only_rooms_that_come_before_theirs() -> None:
     backwards = [
-        f"{path.relative_to(SOURCE)} imports {name}"
-        for path in SOURCE.rglob("*.py")
-        if _home(path) != "__init__"
-        for name in _imported(path)
-        if name in ORDER and name != _home(path) and ORDER.index(name) > ORDER.index(_home(path))
+        f"{_shown(file)} imports {_shown(target)}"
+        for file, targets in GRAPH.items()
+        for target in sorted(targets)
+        if ROOMS.index(_room(target)) > ROOMS.index(_room(file))
     ]
     assert backwards == []
+
+
+def test_no_file_imports_a_private_name() -> None:
+    private = [
+        f"{_shown(file)} imports {name} from {module}"
+        for file in FILES
+        for module, name in _imports(file)
+        if name is not None and name.startswith("_") and not name.endswith("__")
+    ]
+    assert private == []
 
 
 def test_the_public_names_are_all_there() -> None:

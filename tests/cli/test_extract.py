@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import dmrank
-from dmrank.cli import aspects
-from dmrank.cli import extract as command
-from dmrank.text.reviews import ReviewColumns
+from dmrank.cli.aspects import discover
+from dmrank.cli.extract import RatingMapping, extract
+from dmrank.text.parts import Parts
 from tests.cli.running import run
 from tests.text.corpus import make_reviews
 
@@ -55,37 +55,30 @@ def test_a_learned_polarity_is_kept_and_used_again(file: Path, tmp_path: Path, c
     assert first.read_bytes() == second.read_bytes()
 
 
-def _options(**changed: object) -> command.ExtractOptions:
-    defaults = {
-        "aspects": "hotels", "polarity": None, "save_polarity": None, "mapping": "shrunk",
-        "use_overall": True, "fill": False, "scale": None, "learn_from": 200, "threads": 1,
-    }  # fmt: skip
-    return command.ExtractOptions(**{**defaults, **changed})
-
-
-def _extract(file: Path, out: Path, **changed: object) -> None:
-    command.run(file, ReviewColumns(overall="stars"), _options(**changed), out, 0, None)
+def _extract(file: Path, out: Path | None, **changed: object) -> None:
+    """Run the command within this process."""
+    extract(file, out, **{"overall": "stars", "learn_from": 200, "threads": 1, **changed})
 
 
 @pytest.mark.parametrize(
-    ("out", "columns", "options", "said"),
+    ("out", "options", "said"),
     [
-        (None, {}, {}, "nothing to do: give --out"),
-        ("r.xlsx", {}, {}, "cannot tell the format"),
-        ("r.csv", {}, {"aspects": "hotel"}, "did you mean 'hotels'"),
-        ("r.csv", {"text": "txt"}, {}, "did you mean 'text'"),
-        ("r.csv", {"overall": "star"}, {}, "did you mean 'stars'"),
-        ("r.csv", {}, {"scale": ["rooms=1:5"]}, "write --scale LOW:HIGH"),
-        ("r.csv", {"overall": "stars"}, {"scale": ["1:3"]}, "row 1: 5 is outside the scale 1 to 3"),
-        ("r.csv", {}, {"polarity": Path("nowhere")}, "nowhere does not exist"),
+        (None, {}, "nothing to do: give --out"),
+        ("r.xlsx", {}, "cannot tell the format"),
+        ("r.csv", {"aspects": "hotel"}, "did you mean 'hotels'"),
+        ("r.csv", {"text": "txt"}, "did you mean 'text'"),
+        ("r.csv", {"overall": "star"}, "did you mean 'stars'"),
+        ("r.csv", {"scale": ["rooms=1:5"]}, "write --scale LOW:HIGH"),
+        ("r.csv", {"scale": ["1:3"]}, "row 1: 5 is outside the scale 1 to 3"),
+        ("r.csv", {"polarity": Path("nowhere")}, "nowhere does not exist"),
     ],
 )
 def test_mistakes_are_one_line(
-    file: Path, tmp_path: Path, out: str | None, columns: dict, options: dict, said: str
+    file: Path, tmp_path: Path, out: str | None, options: dict, said: str
 ) -> None:
     target = None if out is None else tmp_path / out
     with pytest.raises(dmrank.DmrankError) as caught:
-        command.run(file, ReviewColumns(**columns), _options(**options), target, 0, None)
+        _extract(file, target, **options)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "r.csv").exists()
@@ -101,16 +94,16 @@ def test_a_mistake_ends_with_code_2(file: Path) -> None:
 def interrupted(file: Path, tmp_path: Path, monkeypatch) -> Path:
     """A run that was stopped after two parts."""
     monkeypatch.setattr("dmrank.text.reviews.BLOCK", 50)
-    monkeypatch.setattr(command, "_PART", 100)
-    write = command.Parts.add
+    monkeypatch.setattr("dmrank.text.file_extraction._PART", 100)
+    write = Parts.add
 
-    def stop_after_two(parts: command.Parts, *given: object) -> None:
+    def stop_after_two(parts: Parts, *given: object) -> None:
         if parts.reviews >= 200:
             raise KeyboardInterrupt
         write(parts, *given)
 
     with monkeypatch.context() as context:
-        context.setattr(command.Parts, "add", stop_after_two)
+        context.setattr(Parts, "add", stop_after_two)
         with pytest.raises(KeyboardInterrupt):
             _extract(file, tmp_path / "r.csv")
     assert not (tmp_path / "r.csv").exists()
@@ -124,14 +117,16 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_file(
         raise AssertionError("the polarity of the first parts must be used")
 
     with monkeypatch.context() as context:
-        context.setattr(command, "obtain_polarity", learn_again)
+        context.setattr("dmrank.text.file_extraction.obtain_polarity", learn_again)
         _extract(file, interrupted)
     assert "going on after 200 reviews" in capsys.readouterr().err
     _extract(file, tmp_path / "whole.csv")
     assert interrupted.read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
-@pytest.mark.parametrize("changed", [{"mapping": "efm"}, {"aspects": "beer"}, {"fill": True}])
+@pytest.mark.parametrize(
+    "changed", [{"mapping": RatingMapping.EFM}, {"aspects": "beer"}, {"fill": True}]
+)
 def test_a_stopped_run_is_not_mixed_with_other_settings(
     interrupted: Path, file: Path, changed: dict
 ) -> None:
@@ -188,6 +183,4 @@ def test_aspects_are_discovered_and_used(file: Path, tmp_path: Path) -> None:
 
 def test_the_lexicon_to_write_is_a_toml_file() -> None:
     with pytest.raises(dmrank.ConfigError, match="name a file that ends in .toml"):
-        aspects.discover(
-            Path("x.csv"), "text", None, None, None, 100, 20, 0.2, None, Path("lexicon.txt")
-        )
+        discover(Path("x.csv"), Path("lexicon.txt"))

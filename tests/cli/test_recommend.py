@@ -96,7 +96,7 @@ def test_users_of_a_file_go_to_a_file(ask, model, tmp_path: Path, name: str, out
 
 
 def test_all_users_are_written_in_blocks(ask, model, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("dmrank.cli.recommend._USERS_AT_ONCE", 300)
+    monkeypatch.setattr("dmrank.cli.list_file._USERS_AT_ONCE", 300)
     ask("--all-users", "--out", str(tmp_path / "lists.parquet"), "-n", "2")
     expected = model.recommend(list(model.catalogue.users), n=2)
     assert pl.read_parquet(tmp_path / "lists.parquet").equals(expected)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from raw_samples import tar_of, zip_of
 
 from dmrank.datasets.archives import members, undamaged
 from dmrank.datasets.corpus import Raw
 from dmrank.support.errors import DataError
+from tests.datasets.raw_samples import tar_of, zip_of
 
 TEXT = b'{"stars": 4}\n' * 1000
 

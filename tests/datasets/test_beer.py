@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from raw_samples import beer, python_lines, ratebeer
 
 from dmrank import datasets
 from dmrank.datasets.beer import parse_line
 from dmrank.support.errors import DataError
+from tests.datasets.raw_samples import beer, python_lines, ratebeer
 
 ASPECTS = ("overall", "appearance", "aroma", "palate", "taste")
 

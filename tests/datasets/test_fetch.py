@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Server
 from dmrank.datasets import cache as cached
 from dmrank.datasets import fetch as fetching
 from dmrank.datasets.fetch import fetch, file_name
 from dmrank.support.errors import ConfigError, DataError, DownloadError
+from tests.datasets.conftest import Server
 
 BODY = b"reviews " * 100_000
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from raw_samples import hotelrec_line, zip_of
 
 from dmrank import datasets
 from dmrank.datasets import lines
 from dmrank.datasets.corpus import Raw
 from dmrank.datasets.hotelrec import convert
 from dmrank.support.errors import DataError
+from tests.datasets.raw_samples import hotelrec_line, zip_of
 
 ASPECTS = (
     "overall",

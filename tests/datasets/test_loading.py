@@ -7,13 +7,21 @@ import os
 from pathlib import Path
 
 import pytest
-from raw_samples import YELP, beer, hotel, hotel_review, python_lines, tar_of, yelp_line
 
 import dmrank
-from conftest import Server
 from dmrank import datasets
 from dmrank.datasets import loading, registry
 from dmrank.support.errors import ConfigError, DataError, DownloadError
+from tests.datasets.conftest import Server
+from tests.datasets.raw_samples import (
+    YELP,
+    beer,
+    hotel,
+    hotel_review,
+    python_lines,
+    tar_of,
+    yelp_line,
+)
 
 BEER = gzip.compress(python_lines(beer("4"), beer("3.5", review_profileName="bob")))
 

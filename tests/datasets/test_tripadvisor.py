@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from raw_samples import hotel, hotel_review, tar_of, zip_of
 
 import dmrank
 from dmrank import datasets
 from dmrank.datasets import tripadvisor
 from dmrank.support.errors import DataError
+from tests.datasets.raw_samples import hotel, hotel_review, tar_of, zip_of
 
 REAL = Path(__file__).parents[3] / "shared/data/tripadvisor-reviews.parquet"
 TWO_HOTELS = {

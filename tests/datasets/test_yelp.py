@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from raw_samples import YELP, tar_of, yelp_line, zip_of
 
 from dmrank import datasets
 from dmrank.support.errors import DataError
+from tests.datasets.raw_samples import YELP, tar_of, yelp_line, zip_of
 
 
 def write(tmp_path: Path, data: bytes | str, name: str = "review.json") -> Path:

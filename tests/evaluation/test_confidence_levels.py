@@ -42,7 +42,7 @@ def models(split: Split) -> dict[str, DMR]:
 
 def with_observed(observed: np.ndarray, train: Ratings) -> OrderPairs:
     zeros = np.zeros(len(observed), dtype=np.int64)
-    return OrderPairs.of(zeros, zeros, zeros + 1, np.asarray(observed, dtype=float), train)
+    return OrderPairs.from_pairs(zeros, zeros, zeros + 1, np.asarray(observed, dtype=float), train)
 
 
 def covariance_of_pair(model: DMR, pairs: OrderPairs, n: int) -> np.ndarray:

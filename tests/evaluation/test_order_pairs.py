@@ -194,7 +194,9 @@ def test_aspects_that_test_lacks_do_not_count() -> None:
     )
     pairs = rated_pairs(Split(split.train, split.validation, only_q))
     np.testing.assert_array_equal(pairs.observed, [[NAN, -2]])
-    with pytest.raises(DataError, match="test has the aspect 'p', which training lacks"):
+    with pytest.raises(
+        DataError, match="held-out ratings have the aspect 'p', which training lacks"
+    ):
         rated_pairs(Split(only_q, only_q, test))
 
 

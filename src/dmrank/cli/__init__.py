@@ -1,4 +1,7 @@
-"""The command line: one file per command, each imported only when it runs."""
+"""The command line: one file per command, with its options and its work.
+
+What is heavy is imported inside the commands, so that help and mistakes are answered at once.
+"""
 
 from __future__ import annotations
 

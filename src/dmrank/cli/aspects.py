@@ -3,34 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from dmrank.cli.options import parse_scale
+import typer
+
+from dmrank.cli.columns import parse_scale
+from dmrank.cli.options import OverallColumn, OverallScale, ReviewsFile, TextColumn, TitleColumn
 from dmrank.cli.output import console, make_table
 from dmrank.support.errors import ConfigError
-from dmrank.support.files import atomic_path
 from dmrank.support.progress import say
-from dmrank.text import discover_aspects, load_lexicon
-from dmrank.text.lexicon_files import format_lexicon
 
 _HEADER = (
     "# Aspects found in {file}. This is a draft: rename, merge, delete and add as you see fit.\n"
     "# terms name an aspect; favours and faults are opinions about it beside one of its terms.\n\n"
 )
 
+aspects = typer.Typer(
+    help="Find the aspects that reviews are about; show lexicons.", no_args_is_help=True
+)
 
+
+@aspects.command()
 def discover(
-    file: Path,
-    text: str,
-    title: str | None,
-    overall: str | None,
-    scale: list[str] | None,
-    min_count: int,
-    most: int,
-    similarity: float,
-    seeds: str | None,
-    out: Path,
+    file: ReviewsFile,
+    out: Annotated[Path, typer.Option(help="Lexicon to write: a toml file, to be edited.")],
+    text: TextColumn = "text",
+    title: TitleColumn = None,
+    overall: OverallColumn = None,
+    scale: OverallScale = None,
+    min_count: Annotated[
+        int, typer.Option(help="Leave out aspects with fewer mentions (the paper: 200000).")
+    ] = 100,
+    most: Annotated[int, typer.Option(help="At most so many aspects.")] = 20,
+    similarity: Annotated[
+        float, typer.Option(help="Lower gives fewer and wider aspects (0 to 1).")
+    ] = 0.2,
+    seeds: Annotated[
+        str | None, typer.Option(help="A lexicon whose aspects words are grouped around.")
+    ] = None,
 ) -> None:
-    """Write a lexicon file of the aspects that reviews are about."""
+    """Find the aspects of a corpus of reviews and write them as a lexicon file."""
+    from dmrank.support.files import atomic_path
+    from dmrank.text import discover_aspects
+    from dmrank.text.lexicon_files import format_lexicon
+
     if out.is_dir() or out.suffix != ".toml":
         raise ConfigError(f"--out {out}: name a file that ends in .toml")
     bounds = parse_scale(scale) or (1.0, 5.0)
@@ -58,8 +74,13 @@ def discover(
     say(f"wrote {out}: read it, edit it, then: dmrank extract {file} --aspects {out} --out …")
 
 
-def show(name: str) -> None:
-    """Print the aspects of a lexicon."""
+@aspects.command()
+def show(
+    name: Annotated[str, typer.Argument(help="hotels, restaurants, beer or a lexicon file.")],
+) -> None:
+    """Show the aspects of a lexicon."""
+    from dmrank.text import load_lexicon
+
     lexicon = load_lexicon(name)
     table = make_table("aspect", "terms", "opinions", "such as", title=f"Lexicon {lexicon.name}")
     table.columns[3].justify, table.columns[3].no_wrap = "left", False

@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
 
-from dmrank.answers.compare import Comparison
+from dmrank.cli.options import ModelFile, OutputFormat
 from dmrank.cli.output import console, make_table, print_csv, print_json
-from dmrank.models import load
 from dmrank.support.errors import UnsupportedError
-from dmrank.support.plots import save
 from dmrank.support.progress import say
 
+if TYPE_CHECKING:
+    from dmrank.answers.compare import Comparison
 
-def run(path: Path, user: str, first: str, second: str, format_: str, figure: Path | None) -> None:
-    """Print the comparison; draw its direction too if a figure is asked for."""
-    model = load(path)
-    compared = model.compare(user, first, second)
+
+def compare(
+    model: ModelFile,
+    first: Annotated[str, typer.Argument(help="An item.", metavar="A")],
+    second: Annotated[str, typer.Argument(help="Another item.", metavar="B")],
+    user: Annotated[str, typer.Option(help="Whose order is asked for.", metavar="ID")],
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the comparison.")
+    ] = OutputFormat.TABLE,
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw the direction of the difference here.")
+    ] = None,
+) -> None:
+    """Say which of two items a user will like better on each aspect, and how sure that is."""
+    from dmrank.models import load
+    from dmrank.support.plots import save
+
+    fitted = load(model)
+    compared = fitted.compare(user, first, second)
     if figure is not None and compared.confidence is None:
         raise UnsupportedError(
-            f"{type(model).__name__} has no covariance to draw: leave --figure out, or use DMR"
+            f"{type(fitted).__name__} has no covariance to draw: leave --figure out, or use DMR"
         )
-    if format_ == "json":
+    if format_ == OutputFormat.JSON:
         print_json(
             {
                 "user": user,
@@ -32,12 +49,12 @@ def run(path: Path, user: str, first: str, second: str, format_: str, figure: Pa
                 "aspects": compared.table.to_dicts(),
             }
         )
-    elif format_ == "csv":
+    elif format_ == OutputFormat.CSV:
         print_csv(compared.table)
     else:
         print_comparison(console(), compared)
     if figure is not None:
-        say(f"wrote {save(model.plot_comparison(user, first, second), figure)}")
+        say(f"wrote {save(fitted.plot_comparison(user, first, second), figure)}")
 
 
 def print_comparison(screen: Console, compared: Comparison) -> None:

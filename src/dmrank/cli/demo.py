@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-from numpy.typing import NDArray
+import typer
 from rich.console import Console
 
 from dmrank.cli.compare import print_comparison
 from dmrank.cli.explain import print_explanation
 from dmrank.cli.output import console, make_table, print_table
 from dmrank.cli.stats import draw, print_statistics
-from dmrank.data.ratings import Ratings
-from dmrank.data.statistics import describe
-from dmrank.data.synthetic import Synthetic, make_hotels
-from dmrank.fitted.contract import By
-from dmrank.models import DMR, ItemMean, Model
-from dmrank.support.plots import draw_recovery, save
+
+if TYPE_CHECKING:
+    from dmrank.data.ratings import Ratings
+    from dmrank.data.synthetic import Synthetic
+    from dmrank.fitted.contract import By
+    from dmrank.models import DMR, Model
+    from dmrank.support.arrays import AnyFloats, Codes, Float32s, Floats
 
 _PAIRS = 20_000
 #: What one guest's lists are ranked by, and what that is called.
@@ -28,14 +29,21 @@ _RANKINGS: tuple[tuple[By, str], ...] = (
 )
 
 
-def run(out: Path, seed: int) -> None:
-    """Make hotels and guests, describe their ratings, learn from them, and compare with truth."""
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Seed of the synthetic hotels.")] = 0,
+) -> None:
+    """Show what dmrank does, on synthetic hotels."""
+    from dmrank.data.statistics import describe
+    from dmrank.data.synthetic import make_hotels
+    from dmrank.models import DMR
+
     screen = console()
     screen.print("Guests rate hotels on eight aspects (synthetic, so that the truth is known).")
     hotels = make_hotels(seed=seed)
     ratings = hotels.ratings
     statistics = describe(ratings)
-    print_statistics(statistics)
+    print_statistics(statistics, ratings.primary_aspect)
     ratings.write(out / "hotels.parquet")
     draw(ratings, statistics, out / "ratings.png")
 
@@ -57,6 +65,11 @@ def _show_recovery(
     screen: Console, hotels: Synthetic, train: Ratings, model: DMR, out: Path, seed: int
 ) -> None:
     """Compare the order of two hotels that a guest has not rated with the planted order."""
+    import numpy as np
+
+    from dmrank.models import ItemMean
+    from dmrank.support.plots import draw_recovery, save
+
     rng = np.random.default_rng(seed)
     users = rng.integers(len(train.users), size=_PAIRS)
     first, second = rng.integers(len(train.items), size=(2, _PAIRS))
@@ -72,12 +85,7 @@ def _show_recovery(
     save(draw_recovery(found, bar, train.aspects), out / "recovery.png")
 
 
-def _score_difference(
-    model: Model,
-    users: NDArray[np.integer],
-    first: NDArray[np.integer],
-    second: NDArray[np.integer],
-) -> NDArray[np.float32]:
+def _score_difference(model: Model, users: Codes, first: Codes, second: Codes) -> Float32s:
     names = model.catalogue.users.names(users).to_list()
     items = model.catalogue.items
     return model.predict(names, items.names(first).to_list(), raw=True) - model.predict(
@@ -85,13 +93,17 @@ def _score_difference(
     )
 
 
-def _agreement(predicted: NDArray[np.floating], truth: NDArray[np.floating]) -> NDArray[np.float64]:
+def _agreement(predicted: AnyFloats, truth: AnyFloats) -> Floats:
     """Return, per aspect, the share of pairs in the true order."""
+    import numpy as np
+
     return np.mean(np.sign(predicted) == np.sign(truth), axis=0)
 
 
 def _show_person(screen: Console, model: DMR, guest: str, out: Path) -> None:
     """Show what one guest sees: lists, a comparison, a reason, and pictures of them."""
+    from dmrank.support.plots import save
+
     for by, title in _RANKINGS:
         best = model.recommend(guest, n=3, by=by)
         print_table(screen, best.select("rank", "item_name", "score"), f"{guest}, by {title}")

@@ -4,35 +4,53 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
+import typer
 
-from dmrank.cli.options import ReadOptions
+from dmrank.cli.columns import ReadOptions, reads_ratings
+from dmrank.cli.options import OutputFormat
 from dmrank.cli.output import console, make_table, print_csv, print_json
-from dmrank.data.reading.read import join_parts
-from dmrank.evaluation import Report, evaluate
-from dmrank.evaluation.judge import DEFAULT_METRICS
-from dmrank.models import Model, load
 from dmrank.support.progress import say
 
+if TYPE_CHECKING:
+    import polars as pl
 
-def run(
+    from dmrank.evaluation.report import Report
+    from dmrank.models import Model
+
+
+@reads_ratings
+def evaluate(
     columns: ReadOptions,
-    models: list[Path],
-    parts: tuple[Path, Path, Path],
-    protocol: str,
-    metrics: list[str] | None,
-    per_aspect: bool,
-    format_: str,
+    models: Annotated[list[Path], typer.Argument(help="Model files.", metavar="MODEL…")],
+    train: Annotated[Path, typer.Option(help="The ratings that the models were fitted on.")],
+    validation: Annotated[Path, typer.Option(help="Held-out ratings that are no candidates.")],
+    test: Annotated[Path, typer.Option(help="The ratings to judge by.")],
+    protocol: Annotated[str, typer.Option(help="full, or sampled(100).")] = "full",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as ndcg@10, ap, recall@20; repeat for more."),
+    ] = None,
+    per_aspect: Annotated[
+        bool, typer.Option("--per-aspect", help="One row per model, aspect and metric.")
+    ] = False,
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the result.")
+    ] = OutputFormat.TABLE,
 ) -> None:
-    """Print how well models rank; stars say what is significantly below the best."""
-    opened = _by_name(models)
-    split = join_parts(*(columns.read(part) for part in parts))
-    report = evaluate(opened, split, protocol=protocol, metrics=metrics or DEFAULT_METRICS)
+    """Judge models on test ratings, ranking by every aspect."""
+    from dmrank.data.reading.read import join_parts
+    from dmrank.evaluation import judge
+
+    opened = _open_by_name(models)
+    split = join_parts(*(columns.read(part) for part in (train, validation, test)))
+    metrics = metric or judge.DEFAULT_METRICS
+    report = judge.evaluate(opened, split, protocol=protocol, metrics=metrics)
     table = report.by_aspect() if per_aspect else report.table()
-    if format_ == "json":
+    if format_ == OutputFormat.JSON:
         print_json(table.to_dicts())
-    elif format_ == "csv":
+    elif format_ == OutputFormat.CSV:
         print_csv(table)
     else:
         _print(report, table, per_aspect)
@@ -40,13 +58,16 @@ def run(
         say(f"{report.left_out:,} test rows of users or items without a training row were left out")
 
 
-def _by_name(paths: list[Path]) -> dict[str, Model]:
+def _open_by_name(paths: list[Path]) -> dict[str, Model]:
     """Open models; names are those of the files, with the folder where that is not enough."""
+    from dmrank.models import load
+
     stems = Counter(path.stem for path in paths)
     return {path.stem if stems[path.stem] == 1 else str(path): load(path) for path in paths}
 
 
 def _print(report: Report, table: pl.DataFrame, per_aspect: bool) -> None:
+    """Print how well models rank; stars say what is significantly below the best."""
     screen = console()
     what = f"by {report.primary_aspect}, and averaged over aspects"
     title = f"{report.protocol} ranking of {len(report.users):,} users"

@@ -3,30 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
 
-from dmrank.answers.explain import Explanation
+from dmrank.cli.options import ModelFile, OutputFormat, parse_by
 from dmrank.cli.output import console, make_table, print_csv, print_json
-from dmrank.cli.recommend import parse_by
-from dmrank.models import load
-from dmrank.support.plots import save
 from dmrank.support.progress import say
 
+if TYPE_CHECKING:
+    from dmrank.answers.explain import Explanation
 
-def run(
-    path: Path,
-    user: str,
-    item: str,
-    by: list[str],
-    template: str | None,
-    format_: str,
-    figure: Path | None,
+
+def explain(
+    model: ModelFile,
+    user: Annotated[str, typer.Option(help="To whom the item is recommended.", metavar="ID")],
+    item: Annotated[str, typer.Option(help="The item.", metavar="ID")],
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is ranked by: an aspect, or ASPECT=WEIGHT; repeat for a mix.",
+            metavar="ASPECT[=WEIGHT]",
+        ),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(help="The sentence, with {item}, {first}, {second}, {aspects}, {by}, {user}."),
+    ] = None,
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the explanation.")
+    ] = OutputFormat.TABLE,
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw the item's predicted ratings here.")
+    ] = None,
 ) -> None:
-    """Print the explanation; draw the item's profile too if a figure is asked for."""
-    model = load(path)
-    why = model.explain(user, item, parse_by(by), template=template)
-    if format_ == "json":
+    """Say why an item is recommended to a user: which aspects matter, and how they were rated."""
+    from dmrank.models import load
+    from dmrank.support.plots import save
+
+    fitted = load(model)
+    why = fitted.explain(user, item, parse_by(by), template=template)
+    if format_ == OutputFormat.JSON:
         print_json(
             {
                 "user": user,
@@ -36,12 +54,12 @@ def run(
                 "aspects": why.table.to_dicts(),
             }
         )
-    elif format_ == "csv":
+    elif format_ == OutputFormat.CSV:
         print_csv(why.table)
     else:
         print_explanation(console(), why)
     if figure is not None:
-        say(f"wrote {save(model.plot_profile(user, item), figure)}")
+        say(f"wrote {save(fitted.plot_profile(user, item), figure)}")
 
 
 def print_explanation(screen: Console, why: Explanation) -> None:

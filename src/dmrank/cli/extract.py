@@ -2,166 +2,127 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-import polars as pl
+import typer
 from rich.text import Text
 
-from dmrank.cli.options import parse_scale
+from dmrank.cli.columns import parse_scale
+from dmrank.cli.options import OverallColumn, OverallScale, ReviewsFile, TextColumn, TitleColumn
 from dmrank.cli.output import console
-from dmrank.data.ratings import SCALE_METADATA
-from dmrank.data.reading.tables import Table, open_table
 from dmrank.support.errors import ConfigError
-from dmrank.support.files import atomic_path, table_format
 from dmrank.support.progress import say
-from dmrank.text.extract import RatingStream, obtain_polarity
-from dmrank.text.extractor import Extractor, Summary
-from dmrank.text.lexicon_files import load_lexicon
-from dmrank.text.parts import Parts
-from dmrank.text.polarity import Polarity, load_polarity
-from dmrank.text.reviews import ReviewColumns, to_stars
-from dmrank.text.scoring import Mapping
-from dmrank.text.showing import Shown, html_page, show_reviews
 
-#: Reviews in one part on disk: what a killed run loses, a few seconds of work.
-_PART: Final = 20_480
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dmrank.data.reading.tables import Table
+    from dmrank.text.extractor import Extractor
+    from dmrank.text.reviews import ReviewColumns
+    from dmrank.text.showing import Shown
+
 #: Reviews on a page if --show does not say how many.
 _ON_PAGE: Final = 50
 
 
-@dataclass(frozen=True)
-class ExtractOptions:
-    """What the command line asks for."""
+class RatingMapping(StrEnum):
+    """How the sentiment about an aspect becomes a rating."""
 
-    aspects: str
-    polarity: Path | None
-    save_polarity: Path | None
-    mapping: Mapping
-    use_overall: bool
-    fill: bool
-    scale: list[str] | None
-    learn_from: int
-    threads: int | None
-
-    def bounds(self) -> tuple[float, float]:
-        """Return the one scale of all ratings."""
-        scale = parse_scale(self.scale)
-        if scale is None:
-            return 1.0, 5.0
-        if not isinstance(scale, tuple):
-            raise ConfigError("extracted ratings have one scale: write --scale LOW:HIGH")
-        return scale
-
-    def check(self) -> None:
-        """Raise over what is wrong before any review is read."""
-        self.bounds()
-        if self.polarity is None:
-            load_lexicon(self.aspects)
-        else:
-            load_polarity(self.polarity)
-
-    def obtain(self, table: Table, columns: ReviewColumns) -> Polarity:
-        """Load the polarity of words, or learn it."""
-        if self.polarity is not None:
-            return load_polarity(self.polarity)
-        lexicon = load_lexicon(self.aspects)
-        learned = obtain_polarity(table, columns, lexicon, self.bounds(), self.learn_from)
-        if learned.reviews:
-            say(f"learned the polarity of words from {learned.reviews:,} reviews")
-        if self.save_polarity is not None:
-            say(f"wrote {learned.save(self.save_polarity)}")
-        return learned
-
-    def extractor(self, polarity: Polarity) -> Extractor:
-        """Return what rates reviews."""
-        scale = self.bounds()
-        return Extractor(polarity, self.mapping, self.use_overall, self.fill, scale, self.threads)
+    SHRUNK = "shrunk"
+    EFM = "efm"
 
 
-def run(
-    file: Path,
-    columns: ReviewColumns,
-    options: ExtractOptions,
-    out: Path | None,
-    show: int,
-    html: Path | None,
+def extract(
+    file: ReviewsFile,
+    out: Annotated[Path | None, typer.Option(help="Ratings to write, by the ending.")] = None,
+    text: TextColumn = "text",
+    user: Annotated[str, typer.Option(help="Column with user ids.")] = "user",
+    item: Annotated[str, typer.Option(help="Column with item ids.")] = "item",
+    overall: OverallColumn = None,
+    title: TitleColumn = None,
+    timestamp: Annotated[
+        str | None, typer.Option(help="Column with the time; default: timestamp.")
+    ] = None,
+    item_name: Annotated[
+        str | None, typer.Option(help="Column with a name of the item; default: item_name.")
+    ] = None,
+    aspects: Annotated[
+        str, typer.Option(help="hotels, restaurants, restaurants-coarse, beer or a lexicon file.")
+    ] = "hotels",
+    polarity: Annotated[
+        Path | None, typer.Option(help="Polarity of words that was learned before.")
+    ] = None,
+    save_polarity: Annotated[
+        Path | None, typer.Option(help="Keep the learned polarity of words here.")
+    ] = None,
+    mapping: Annotated[
+        RatingMapping, typer.Option(help="How sentiments become ratings.")
+    ] = RatingMapping.SHRUNK,
+    use_overall: Annotated[
+        bool, typer.Option(help="Whether ratings lean on the review's own overall rating.")
+    ] = True,
+    fill: Annotated[
+        bool, typer.Option("--fill", help="Rate aspects that are not mentioned, too.")
+    ] = False,
+    scale: OverallScale = None,
+    learn_from: Annotated[
+        int, typer.Option(help="Most reviews to learn from; 0: only the lexicon.")
+    ] = 50_000,
+    threads: Annotated[int | None, typer.Option(help="Default: every core.")] = None,
+    show: Annotated[int, typer.Option(help="Print the first N reviews, coloured.")] = 0,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the same as a page (50 reviews without --show).")
+    ] = None,
 ) -> None:
-    """Write ratings, or show what is found; what is wrong is said before anything is read."""
+    """Extract aspect ratings from the text of reviews; a killed run goes on where it was."""
+    from dmrank.data.reading.tables import open_table
+    from dmrank.support.files import table_format
+    from dmrank.text.file_extraction import ExtractSettings, write_ratings
+    from dmrank.text.reviews import ReviewColumns
+
+    # What is wrong is said before anything is read.
     if out is None and not show and html is None:
         raise ConfigError("nothing to do: give --out FILE for the ratings, or --show N, or --html")
     if out is not None:
         table_format(out)
-    options.check()
-    table = open_table(file)
-    columns = columns.resolve(table)
-    polarity = None
-    if out is not None:
-        polarity = _write_ratings(file, table, columns, options, out)
-    if show or html is not None:
-        polarity = polarity or options.obtain(table, columns)
-        _show(table, columns, options.extractor(polarity), show, html)
-
-
-def _write_ratings(
-    file: Path, table: Table, columns: ReviewColumns, options: ExtractOptions, out: Path
-) -> Polarity:
-    parts = Parts(out, _identify(file, columns, options))
-    if parts.polarity_file.exists():
-        polarity = load_polarity(parts.polarity_file)
-    else:
-        polarity = options.obtain(table, columns)
-        polarity.save(parts.polarity_file)
-    if parts.reviews:
-        say(f"going on after {parts.reviews:,} reviews, from {parts.folder}")
-    stream = RatingStream(table, columns, options.extractor(polarity))
-    _write_parts(stream, parts)
-    scale = dict.fromkeys(stream.aspects, options.bounds())
-    parts.finish({SCALE_METADATA: json.dumps(scale)})
-    say(f"wrote {out}: {parts.summary}")
-    return polarity
-
-
-def _write_parts(stream: RatingStream, parts: Parts) -> None:
-    frames: list[pl.DataFrame] = []
-    found = Summary()
-    for frame, summary in stream.frames(skip=parts.reviews):
-        frames.append(frame)
-        found.add(summary)
-        if found.reviews >= _PART:
-            parts.add(pl.concat(frames), found)
-            frames, found = [], Summary()
-    if found.reviews:
-        parts.add(pl.concat(frames), found)
-
-
-def _identify(file: Path, columns: ReviewColumns, options: ExtractOptions) -> dict[str, Any]:
-    """Return what parts must have in common to be parts of one result."""
-    status = file.stat()
-    given = options.polarity
-    words = (
-        load_lexicon(options.aspects).content().encode() if given is None else given.read_bytes()
+    settings = ExtractSettings(
+        aspects=aspects,
+        polarity=polarity,
+        save_polarity=save_polarity,
+        mapping=mapping.value,
+        use_overall=use_overall,
+        fill=fill,
+        scale=_one_scale(scale),
+        learn_from=learn_from,
+        threads=threads,
     )
-    return {
-        "input": [str(file.resolve()), status.st_size, status.st_mtime_ns],
-        "columns": asdict(columns),
-        "aspects": options.aspects if given is None else str(given),
-        "words": hashlib.sha256(words).hexdigest()[:16],
-        "mapping": options.mapping,
-        "use_overall": options.use_overall,
-        "fill": options.fill,
-        "scale": list(options.bounds()),
-        "learn_from": options.learn_from,
-    }
+    settings.check()
+    table = open_table(file)
+    named = ReviewColumns(text, user, item, overall, title, timestamp, item_name)
+    columns = named.resolve(table)
+    known = None if out is None else write_ratings(file, table, columns, settings, out)
+    if show or html is not None:
+        extractor = settings.extractor(known or settings.obtain(table, columns))
+        _show(table, columns, extractor, show, html)
+
+
+def _one_scale(given: list[str] | None) -> tuple[float, float]:
+    scale = parse_scale(given) or (1.0, 5.0)
+    if not isinstance(scale, tuple):
+        raise ConfigError("extracted ratings have one scale: write --scale LOW:HIGH")
+    return scale
 
 
 def _show(
     table: Table, columns: ReviewColumns, extractor: Extractor, show: int, html: Path | None
 ) -> None:
+    from dmrank.support.files import atomic_path
+    from dmrank.text.reviews import to_stars
+    from dmrank.text.showing import html_page, show_reviews
+
     rows = _first_rows(columns.stream(table), show or _ON_PAGE)
     stars = None
     if columns.overall is not None:
@@ -178,6 +139,8 @@ def _show(
 
 
 def _first_rows(blocks: Iterator[pl.DataFrame], count: int) -> pl.DataFrame:
+    import polars as pl
+
     kept: list[pl.DataFrame] = []
     for block in blocks:
         kept.append(block.head(count - sum(map(len, kept))))

@@ -2,140 +2,64 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import wraps
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dmrank.data.ratings import Ratings
-    from dmrank.data.scale import ScaleLike
+    from dmrank.fitted.contract import By
 
-_COLUMNS = "Columns of FILE"
+RatingsFile = Annotated[
+    Path, typer.Argument(help="Ratings: csv, tsv, jsonl (plain or .gz) or parquet.", metavar="FILE")
+]
+ModelFile = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
 
-UserColumn = Annotated[str, typer.Option(help="User ids.", rich_help_panel=_COLUMNS)]
-ItemColumn = Annotated[str, typer.Option(help="Item ids.", rich_help_panel=_COLUMNS)]
-AspectsOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Rating columns, separated by commas; default: every other numeric column; '' for "
-        "implicit feedback.",
-        metavar="A,B,…",
-        rich_help_panel=_COLUMNS,
-    ),
+ReviewsFile = Annotated[
+    Path, typer.Argument(help="Reviews: csv, tsv, jsonl (plain or .gz) or parquet.", metavar="FILE")
 ]
-AspectColumn = Annotated[
-    str | None, typer.Option(help="Long table: the aspect's name.", rich_help_panel=_COLUMNS)
+TextColumn = Annotated[str, typer.Option(help="Column with the review.")]
+TitleColumn = Annotated[
+    str | None, typer.Option(help="Column with a title; default: title if there is one.")
 ]
-RatingColumn = Annotated[
-    str | None, typer.Option(help="Long table: the rating.", rich_help_panel=_COLUMNS)
+OverallColumn = Annotated[
+    str | None, typer.Option(help="Column with an overall rating, to learn opinions from.")
 ]
-TimestampColumn = Annotated[
-    str | None,
-    typer.Option(help="Time of the rating; default: timestamp.", rich_help_panel=_COLUMNS),
-]
-ItemNameColumn = Annotated[
-    str | None,
-    typer.Option(help="Name of the item; default: item_name.", rich_help_panel=_COLUMNS),
-]
-ScaleOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Rating scale: 1:5, or overall=1:20 (repeat for more aspects); default: as observed.",
-        metavar="LOW:HIGH",
-        rich_help_panel=_COLUMNS,
-    ),
+OverallScale = Annotated[
+    list[str] | None, typer.Option(help="Scale of the ratings; default: 1:5.", metavar="LOW:HIGH")
 ]
 
 
-@dataclass(frozen=True)
-class ReadOptions:
-    """How to read a file of ratings, as given on the command line."""
+class OutputFormat(StrEnum):
+    """How a table is printed."""
 
-    user: UserColumn = "user"
-    item: ItemColumn = "item"
-    aspects: AspectsOption = None
-    aspect: AspectColumn = None
-    rating: RatingColumn = None
-    timestamp: TimestampColumn = None
-    item_name: ItemNameColumn = None
-    scale: ScaleOption = None
-
-    def read(self, file: Path) -> Ratings:
-        """Read the file."""
-        from dmrank.data.reading.read import read_ratings
-
-        return read_ratings(
-            file,
-            user=self.user,
-            item=self.item,
-            aspects=None if self.aspects is None else _split_list(self.aspects),
-            aspect=self.aspect,
-            rating=self.rating,
-            timestamp=self.timestamp,
-            item_name=self.item_name,
-            scale=parse_scale(self.scale),
-        )
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
 
 
-def reads_ratings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of :class:`ReadOptions`, handed to it as `columns`."""
-    hints = get_type_hints(command, include_extras=True)
-    option_hints = get_type_hints(ReadOptions, include_extras=True)
-    own = [
-        parameter.replace(annotation=hints[name])
-        for name, parameter in inspect.signature(command).parameters.items()
-        if name != "columns"
-    ]
-    options = [
-        inspect.Parameter(
-            option.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=option.default,
-            annotation=option_hints[option.name],
-        )
-        for option in fields(ReadOptions)
-    ]
-
-    @wraps(command)
-    def with_options(**given: Any) -> None:
-        columns = ReadOptions(**{option.name: given.pop(option.name) for option in options})
-        command(columns=columns, **given)
-
-    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-    with_options.__signature__ = inspect.Signature(parameters + options)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {p.name: p.annotation for p in parameters + options}
-    return with_options
-
-
-def _split_list(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def parse_scale(given: list[str] | None) -> ScaleLike | None:
-    """Parse `1:5` or several `aspect=1:20`.
+def parse_by(given: list[str] | None) -> By:
+    """Parse `service`, `value=2`, or several of them; nothing means the primary aspect.
 
     Examples
     --------
-    >>> parse_scale(["1:5"]), parse_scale(["overall=1:20", "palate=1:5"])
-    ((1.0, 5.0), {'overall': (1.0, 20.0), 'palate': (1.0, 5.0)})
+    >>> parse_by(["service", "value=2"]), parse_by(["all"]), parse_by([])
+    ({'service': 1.0, 'value': 2.0}, 'all', None)
     """
     if not given:
         return None
-    named: dict[str, tuple[float, float]] = {}
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    mix: dict[str, float] = {}
     for text in given:
-        name, _, bounds = text.rpartition("=")
-        low, _, high = bounds.partition(":")
+        name, _, weight = text.rpartition("=") if "=" in text else (text, "", "1")
+        if name in mix:
+            raise ConfigError(f"--by names {name!r} twice: give each aspect once")
         try:
-            named[name] = (float(low), float(high))
+            mix[name] = float(weight)
         except ValueError:
-            raise ConfigError(f"scale {text!r} is not LOW:HIGH or ASPECT=LOW:HIGH") from None
-    if "" in named and len(named) > 1:
-        raise ConfigError("give one scale for all aspects, or ASPECT=LOW:HIGH for each")
-    return named.get("", named)
+            raise ConfigError(f"--by {text!r} is not ASPECT or ASPECT=WEIGHT") from None
+    return mix

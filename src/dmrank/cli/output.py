@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Wide enough for any table when the output is a file or a pipe, where nothing needs to wrap.
 _PIPE_WIDTH = 200

@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from dmrank.cli.options import ReadOptions
-from dmrank.experiments import run_paper
-from dmrank.experiments.budgets import find_budget
-from dmrank.experiments.contenders import find_contenders
+import typer
+
+from dmrank.cli.columns import ReadOptions, reads_ratings, split_list
 from dmrank.support.progress import say
 
 
-def run(
+@reads_ratings
+def paper(
     columns: ReadOptions,
-    ratings: Path,
-    out: Path,
-    models: list[str] | None,
-    budget: str,
-    seeds: int | None,
-    k_core: int,
-    threads: int | None,
+    ratings: Annotated[Path, typer.Option(help="Ratings: csv, tsv, jsonl or parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the report; a cut-off run goes on there.")],
+    models: Annotated[
+        str | None,
+        typer.Option(help="Which models, separated by commas; default: all.", metavar="A,B,…"),
+    ] = None,
+    budget: Annotated[str, typer.Option(help="quick, standard or full.")] = "standard",
+    seeds: Annotated[
+        int | None, typer.Option(help="How often each model is trained; default: by budget.")
+    ] = None,
+    k_core: Annotated[
+        int, typer.Option(help="Keep users and items with at least this many ratings.")
+    ] = 5,
+    threads: Annotated[int | None, typer.Option(help="Default: every core.")] = None,
 ) -> None:
-    """Run the experiments; what is wrong with the settings is said before anything is read."""
+    """Make every table and figure of the paper from ratings, with all models."""
+    from dmrank.experiments.budgets import find_budget
+    from dmrank.experiments.contenders import find_contenders
+    from dmrank.experiments.paper import run_paper
+
+    # What is wrong with the settings is said before anything is read.
+    names = None if models is None else split_list(models)
     find_budget(budget)
-    find_contenders(models)
+    find_contenders(names)
     page = run_paper(
         columns.read(ratings),
         out,
         name=ratings.name.split(".")[0],
-        models=models,
+        models=names,
         budget=budget,
         seeds=seeds,
         k_core=k_core,

@@ -22,7 +22,7 @@ def read_config(path: Path | None) -> dict[str, Any]:
         raise ConfigError(f"{path} is not a toml file: {error}") from None
 
 
-def parse_settings(settings: list[str]) -> dict[str, Any]:
+def parse_settings(settings: list[str] | None) -> dict[str, Any]:
     """Parse `name=value`; a value that is not a number, true, false or null is a word.
 
     Examples
@@ -31,7 +31,7 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     {'margin': 0.2, 'family': 'student', 'nonnegative': True}
     """
     parsed: dict[str, Any] = {}
-    for text in settings:
+    for text in settings or []:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise ConfigError(f"--set {text!r} is not NAME=VALUE, such as margin=0.2")

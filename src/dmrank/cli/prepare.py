@@ -3,57 +3,85 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from dmrank.cli.options import ReadOptions
-from dmrank.data.ratings import Ratings, Split
-from dmrank.data.rows import SplitBy, check_shares
+import typer
+
+from dmrank.cli.columns import ReadOptions, reads_ratings
+from dmrank.cli.options import RatingsFile
 from dmrank.support.errors import ConfigError, DataError
-from dmrank.support.files import atomic_path, table_format
 from dmrank.support.progress import say
 
+if TYPE_CHECKING:
+    from dmrank.data.ratings import Split
 
-def run(
+
+class SplitMethod(StrEnum):
+    """How rating vectors are assigned to train, validation and test."""
+
+    RANDOM = "random"
+    TIME = "time"
+    TIME_PER_USER = "time-per-user"
+
+
+@reads_ratings
+def prepare(
     columns: ReadOptions,
-    file: Path,
-    out: Path,
-    k_core: int,
-    shares: str | None,
-    by: SplitBy,
-    seed: int,
+    file: RatingsFile,
+    out: Annotated[
+        Path, typer.Option(help="File to write (by its ending), or folder with --split.")
+    ],
+    k_core: Annotated[
+        int, typer.Option(help="Keep users and items with at least this many ratings.")
+    ] = 0,
+    split: Annotated[
+        bool, typer.Option("--split", help="Write train, validation and test into a folder.")
+    ] = False,
+    by: Annotated[
+        SplitMethod, typer.Option(help="How --split assigns ratings.")
+    ] = SplitMethod.RANDOM,
+    shares: Annotated[
+        str, typer.Option(help="Shares of train, validation and test.", metavar="T,V,T")
+    ] = "0.7,0.15,0.15",
+    seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 0,
 ) -> None:
-    """Write one file, or three with a split; what is wrong is said before anything is written."""
-    if shares is None:
-        table_format(out)
-    else:
+    """Read, check, filter and split ratings, and write them as clean files."""
+    from dmrank.support.files import table_format
+
+    # What is wrong is said before anything is read or written.
+    if split:
         parts = _parse_shares(shares)
         if out.is_file():
             raise DataError(f"{out} is a file: --split writes into a folder")
+    else:
+        table_format(out)
     ratings = columns.read(file)
     if k_core:
         ratings = ratings.k_core(k_core)
-    if shares is None:
+    if split:
+        made = ratings.split(*parts, seed=seed, by=by.value)
+        write_split(made, out)
+        say(f"wrote train, validation and test to {out}: {made}")
+    else:
         ratings.write(out)
         say(f"wrote {out}: {ratings}")
-    else:
-        split = ratings.split(*parts, seed=seed, by=by)
-        write_split(split, out)
-        say(f"wrote train, validation and test to {out}: {split}")
 
 
 def write_split(split: Split, folder: Path) -> None:
     """Write the three parts; they replace older ones together, after all three are written."""
-    parts: dict[str, Ratings] = {
-        "train": split.train,
-        "validation": split.validation,
-        "test": split.test,
-    }
+    from dmrank.support.files import atomic_path
+
+    parts = {"train": split.train, "validation": split.validation, "test": split.test}
     with ExitStack() as stack:
         for name, part in parts.items():
             part.write(stack.enter_context(atomic_path(folder / f"{name}.parquet")))
 
 
 def _parse_shares(text: str) -> tuple[float, float, float]:
+    from dmrank.data.rows import check_shares
+
     try:
         train, validation, test = (float(share) for share in text.split(","))
     except ValueError:

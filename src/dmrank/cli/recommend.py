@@ -2,102 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import polars as pl
+import typer
 
-from dmrank.answers.lists import OnUnknown
+from dmrank.cli.options import ModelFile, OutputFormat, parse_by
 from dmrank.cli.output import console, print_csv, print_json, print_table
-from dmrank.data.reading.tables import open_table
-from dmrank.fitted.contract import By
-from dmrank.models import Model, load
 from dmrank.support.errors import ConfigError, DataError
-from dmrank.support.files import atomic_path, table_format
-from dmrank.support.progress import bar, say
+from dmrank.support.progress import say
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dmrank.models import Model
 
 #: The most users whose lists are printed; more go to a file.
 _MOST_PRINTED = 1_000
-_USERS_AT_ONCE = 16_384
 
 
-@dataclass(frozen=True)
-class Who:
-    """Whose lists are wanted: some users by name, those of a file, or all."""
+class UnknownUsers(StrEnum):
+    """What becomes of users that the model does not know."""
 
-    named: list[str]
-    file: Path | None
-    everybody: bool
-
-    def of(self, model: Model) -> list[str]:
-        """Return their ids, each once."""
-        if sum([bool(self.named), self.file is not None, self.everybody]) != 1:
-            raise ConfigError("name users by one of --user, --users FILE and --all-users")
-        if self.everybody:
-            pointer, users = model.catalogue.seen_pointer, model.catalogue.users.series
-            return users.filter(pl.Series(pointer[1:] > pointer[:-1])).to_list()
-        return self.named if self.file is None else read_ids(self.file, "user")
+    RAISE = "raise"
+    POPULAR = "popular"
 
 
-def run(
-    path: Path,
-    who: Who,
-    by: list[str],
-    n: int,
-    include_seen: bool,
-    allow: Path | None,
-    block: Path | None,
-    aspects: bool,
-    on_unknown: OnUnknown,
-    out: Path | None,
-    format_: str,
+def recommend(
+    model: ModelFile,
+    user: Annotated[
+        list[str] | None, typer.Option(help="A user; repeat for more.", metavar="ID")
+    ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(help="Users: one per line of a .txt, or the column user of a table."),
+    ] = None,
+    all_users: Annotated[
+        bool, typer.Option("--all-users", help="Everybody that the model knows.")
+    ] = False,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What to rank by: an aspect, or ASPECT=WEIGHT; repeat for a mix. 'all' respects "
+            "all aspects together. Default: the primary aspect.",
+            metavar="ASPECT[=WEIGHT]",
+        ),
+    ] = None,
+    n: Annotated[int, typer.Option("-n", help="Length of each list.")] = 10,
+    include_seen: Annotated[
+        bool, typer.Option("--include-seen", help="Also list what the user rated in training.")
+    ] = False,
+    allow: Annotated[
+        Path | None, typer.Option(help="List only these items: a .txt, or a column item.")
+    ] = None,
+    block: Annotated[
+        Path | None, typer.Option(help="List none of these items: a .txt, or a column item.")
+    ] = None,
+    aspects: Annotated[
+        bool, typer.Option("--aspects", help="Also show the predicted rating on every aspect.")
+    ] = False,
+    on_unknown: Annotated[
+        UnknownUsers, typer.Option(help="Users without a training rating: an error, or popularity.")
+    ] = UnknownUsers.RAISE,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the lists here (by its ending), in blocks.")
+    ] = None,
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the lists.")
+    ] = OutputFormat.TABLE,
 ) -> None:
-    """Print lists, or write them into a file; what is wrong is said before anything is ranked."""
+    """Rank items for users, by an aspect or a mix of aspects."""
+    from dmrank.cli.list_file import write_lists
+    from dmrank.models import load
+    from dmrank.support.files import table_format
+
+    # What is wrong is said before anything is ranked.
     if out is not None:
         table_format(out)
-    model = load(path)
-    users = who.of(model)
+    ranker = load(model)
+    asked = _asked_users(ranker, user or [], users, all_users)
     options: dict[str, Any] = {
         "by": parse_by(by),
         "exclude_seen": not include_seen,
         "allow": None if allow is None else read_ids(allow, "item"),
         "block": None if block is None else read_ids(block, "item"),
         "aspects": aspects,
-        "on_unknown": on_unknown,
+        "on_unknown": on_unknown.value,
     }
     if out is not None:
-        rows = write_lists(model, users, n, options, out)
-        say(f"wrote {out}: {rows:,} rows for {len(users):,} users")
+        rows = write_lists(ranker, asked, n, options, out)
+        say(f"wrote {out}: {rows:,} rows for {len(asked):,} users")
         return
-    if len(users) > _MOST_PRINTED:
-        raise ConfigError(f"{len(users):,} lists are too many to print: name a file with --out")
-    _print(model.recommend(users, n, **options), by, format_)
+    if len(asked) > _MOST_PRINTED:
+        raise ConfigError(f"{len(asked):,} lists are too many to print: name a file with --out")
+    _print(ranker.recommend(asked, n, **options), by or [], format_)
 
 
-def parse_by(given: list[str]) -> By:
-    """Parse `service`, `value=2`, or several of them; nothing means the primary aspect.
+def _asked_users(model: Model, named: list[str], file: Path | None, everybody: bool) -> list[str]:
+    """Return whose lists are wanted: users by name, those of a file, or all, each once."""
+    import polars as pl
 
-    Examples
-    --------
-    >>> parse_by(["service", "value=2"]), parse_by(["all"]), parse_by([])
-    ({'service': 1.0, 'value': 2.0}, 'all', None)
-    """
-    if not given:
-        return None
-    if len(given) == 1 and "=" not in given[0]:
-        return given[0]
-    mix: dict[str, float] = {}
-    for text in given:
-        name, _, weight = text.rpartition("=") if "=" in text else (text, "", "1")
-        if name in mix:
-            raise ConfigError(f"--by names {name!r} twice: give each aspect once")
-        try:
-            mix[name] = float(weight)
-        except ValueError:
-            raise ConfigError(f"--by {text!r} is not ASPECT or ASPECT=WEIGHT") from None
-    return mix
+    if sum([bool(named), file is not None, everybody]) != 1:
+        raise ConfigError("name users by one of --user, --users FILE and --all-users")
+    if everybody:
+        pointer, users = model.catalogue.seen_pointer, model.catalogue.users.series
+        return users.filter(pl.Series(pointer[1:] > pointer[:-1])).to_list()
+    return named if file is None else read_ids(file, "user")
 
 
 def read_ids(file: Path, kind: Literal["user", "item"]) -> list[str]:
@@ -111,6 +122,8 @@ def read_ids(file: Path, kind: Literal["user", "item"]) -> list[str]:
     >>> read_ids(file, "user")
     ['ann', 'bob']
     """
+    from dmrank.data.reading.tables import open_table
+
     if file.suffix == ".txt":
         try:
             lines = file.read_text(encoding="utf-8").splitlines()
@@ -126,61 +139,10 @@ def read_ids(file: Path, kind: Literal["user", "item"]) -> list[str]:
     return list(dict.fromkeys(ids))
 
 
-def write_lists(model: Model, users: list[str], n: int, options: dict[str, Any], out: Path) -> int:
-    """Write the lists of many users, whole or not at all, and return the number of rows.
-
-    They pass through in blocks, so that memory does not grow with the number of users.
-    """
-    ending, gzipped = table_format(out)
-    compression: Literal["gzip", "uncompressed"] = "gzip" if gzipped else "uncompressed"
-    schema = model.recommend([], n, **options).schema
-    stream = _Stream(model, users, n, options)
-    with atomic_path(out) as temporary:
-        table = pl.io.plugins.register_io_source(stream.batches, schema=dict(schema))
-        try:
-            if ending == ".parquet":
-                table.sink_parquet(temporary)
-            elif ending == ".jsonl":
-                table.sink_ndjson(temporary, compression=compression, check_extension=False)
-            else:
-                separator = "\t" if ending == ".tsv" else ","
-                table.sink_csv(
-                    temporary, separator=separator, compression=compression, check_extension=False
-                )
-        except pl.exceptions.PolarsError as error:
-            # What a block has raised, Polars reports as an error of its own.
-            raise stream.failure or error from None
-    return stream.rows
-
-
-class _Stream:
-    """Lists of users, block by block, with a progress bar."""
-
-    def __init__(self, model: Model, users: list[str], n: int, options: dict[str, Any]) -> None:
-        self.model, self.users, self.n, self.options = model, users, n, options
-        self.rows = 0
-        self.failure: Exception | None = None
-
-    def batches(self, columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:
-        """Rank, as Polars asks for the next block."""
-        lists = self.model.recommend_blocks(
-            self.users, self.n, users_per_block=_USERS_AT_ONCE, **self.options
-        )
-        try:
-            with bar("ranking", total=len(self.users)) as progress:
-                for done, block in enumerate(lists, start=1):
-                    self.rows += len(block)
-                    progress.update(min(done * _USERS_AT_ONCE, len(self.users)))
-                    yield block if columns is None else block.select(columns)
-        except Exception as error:
-            self.failure = error
-            raise
-
-
-def _print(lists: pl.DataFrame, by: list[str], format_: str) -> None:
-    if format_ == "json":
+def _print(lists: pl.DataFrame, by: list[str], format_: OutputFormat) -> None:
+    if format_ == OutputFormat.JSON:
         print_json(lists.to_dicts())
-    elif format_ == "csv":
+    elif format_ == OutputFormat.CSV:
         print_csv(lists)
     else:
         screen = console()

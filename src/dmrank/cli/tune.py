@@ -3,46 +3,76 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from dmrank.cli.options import ReadOptions
+import typer
+
+from dmrank.cli.columns import ReadOptions, reads_ratings
+from dmrank.cli.options import OutputFormat
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.cli.parameters import parse_settings, read_config
-from dmrank.data.reading.read import join_parts
-from dmrank.experiments.tuning import Strategy, Tuning, tune
-from dmrank.models import find_model
 from dmrank.support.errors import DataError
-from dmrank.support.files import atomic_path
 from dmrank.support.progress import say
 
+if TYPE_CHECKING:
+    from dmrank.experiments.tuning import Tuning
 
-def run(
+
+class SearchStrategy(StrEnum):
+    """How tuning chooses settings."""
+
+    TPE = "tpe"
+    GRID = "grid"
+    RANDOM = "random"
+
+
+@reads_ratings
+def tune(
     columns: ReadOptions,
-    model: str,
-    train: Path,
-    validation: Path,
-    trials: int,
-    strategy: Strategy,
-    metric: str,
-    users: int,
-    seed: int,
-    settings: list[str],
-    config: Path | None,
-    storage: Path | None,
-    out: Path | None,
-    format_: str,
+    model: Annotated[str, typer.Argument(help="Which model, such as dmr.", metavar="MODEL")],
+    train: Annotated[Path, typer.Option(help="Ratings to learn from.")],
+    validation: Annotated[Path, typer.Option(help="Held-out ratings to judge by.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the best parameters here, for fit --config.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="How many settings are tried.")] = 30,
+    strategy: Annotated[
+        SearchStrategy, typer.Option(help="How settings are chosen; grid as in the paper.")
+    ] = SearchStrategy.TPE,
+    metric: Annotated[str, typer.Option(help="What is maximised.")] = "ndcg@10",
+    users: Annotated[int, typer.Option(help="The most users a trial is judged on.")] = 1_000,
+    seed: Annotated[int, typer.Option(help="Seed of the search and the models.")] = 0,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A fixed parameter; repeat for more.", metavar="NAME=VALUE"),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="Fixed parameters from a toml file.")] = None,
+    storage: Annotated[
+        Path | None, typer.Option(help="SQLite file that keeps trials; a cut-off search goes on.")
+    ] = None,
+    format_: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the trials.")
+    ] = OutputFormat.TABLE,
 ) -> None:
-    """Print every trial, and write the best parameters as a file that `dmrank fit` reads."""
-    fixed = {**read_config(config), **parse_settings(settings)}
+    """Search the parameters with which a model ranks validation ratings best."""
+    from dmrank.data.reading.read import with_common_ids
+    from dmrank.experiments.tuning import tune_on
+    from dmrank.models import find_model
+
+    # What is wrong with the settings is said before anything is read.
+    fixed = {**read_config(config), **parse_settings(set_)}
     find_model(model)(**fixed)
     if out is not None and out.is_dir():
         raise DataError(f"{out} is a directory: name the toml file to write")
-    seen, judged = columns.read(train), columns.read(validation)
-    found = tune(
+    seen, judged = with_common_ids(columns.read(train), validation=columns.read(validation))
+    found = tune_on(
         model,
-        join_parts(seen, judged, judged),  # tuning never looks at the third part
+        seen,
+        judged,
         trials=trials,
-        strategy=strategy,
+        strategy=strategy.value,
         parameters=fixed,
         metric=metric,
         users=users,
@@ -57,14 +87,16 @@ def run(
 
 def write_parameters(found: Tuning, path: Path) -> None:
     """Write the best parameters as toml, with what they reached."""
+    from dmrank.support.files import atomic_path
+
     lines = [f"# {found.model.__name__}: {found.metric} {found.value:.4f} on validation ratings"]
     lines += [f"{name} = {json.dumps(value)}" for name, value in found.parameters.items()]
     with atomic_path(path) as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _print(found: Tuning, format_: str) -> None:
-    if format_ == "json":
+def _print(found: Tuning, format_: OutputFormat) -> None:
+    if format_ == OutputFormat.JSON:
         print_json(
             {
                 "model": found.model.__name__,
@@ -73,7 +105,7 @@ def _print(found: Tuning, format_: str) -> None:
                 "trials": found.trials.to_dicts(),
             }
         )
-    elif format_ == "csv":
+    elif format_ == OutputFormat.CSV:
         print_csv(found.trials)
     else:
         best_first = found.trials.sort("value", descending=True)

@@ -9,8 +9,8 @@ from typing import Literal, final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from dmrank.support.arrays import Codes, Int32s
 from dmrank.support.errors import DataError, UnknownItemError, UnknownUserError, did_you_mean
 
 Kind = Literal["user", "item"]
@@ -90,7 +90,7 @@ class Ids:
         """Return the code of one id, or −1 if it is not known."""
         return self._code_of.get(name, -1)
 
-    def codes(self, names: Iterable[str]) -> NDArray[np.int32]:
+    def codes(self, names: Iterable[str]) -> Int32s:
         """Return the codes of many ids."""
         code_of = self._code_of
         try:
@@ -98,11 +98,11 @@ class Ids:
         except KeyError as error:
             raise self._unknown(error.args[0]) from None
 
-    def names(self, codes: NDArray[np.integer]) -> pl.Series:
+    def names(self, codes: Codes) -> pl.Series:
         """Return the ids that belong to codes."""
         return self.series[codes]
 
-    def take(self, codes: NDArray[np.integer]) -> Ids:
+    def take(self, codes: Codes) -> Ids:
         """Return the map of a subset, given by ascending codes."""
         return Ids.from_sorted(self.series[codes], kind=self.kind)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached
 from dmrank.data.ids import Ids, Kind
+from dmrank.support.arrays import Int32s, Int64s
 
 _EMPTY: Final = -1
 
@@ -38,7 +39,7 @@ class Indexer:
         self._slots = np.full(1 << 10, _EMPTY, dtype=np.int32)
         self._keys = np.empty((1 << 9, 2), dtype=np.uint64)
 
-    def add(self, ids: pl.Series) -> NDArray[np.int32]:
+    def add(self, ids: pl.Series) -> Int32s:
         """Return preliminary codes (in the order of appearance) of a batch of ids."""
         hashes = (ids.hash(seed).to_numpy() for seed in (0, 1))
         keys = np.column_stack(tuple(hashes))
@@ -50,7 +51,7 @@ class Indexer:
         self._count = count
         return codes
 
-    def finish(self) -> tuple[Ids, NDArray[np.int32]]:
+    def finish(self) -> tuple[Ids, Int32s]:
         """Return the ids, and the final code of each preliminary one."""
         names = pl.concat(self._names) if self._names else pl.Series(dtype=pl.String)
         order = names.arg_sort().to_numpy()
@@ -72,11 +73,11 @@ class Indexer:
 @cached
 def _assign_codes(
     batch: NDArray[np.uint64],
-    slots: NDArray[np.int32],
+    slots: Int32s,
     keys: NDArray[np.uint64],
     count: int,
-    codes: NDArray[np.int32],
-    first_rows: NDArray[np.int64],
+    codes: Int32s,
+    first_rows: Int64s,
 ) -> int:
     """Look every key of the batch up in the open-addressing table, adding the new ones."""
     mask = np.uint64(len(slots) - 1)
@@ -101,7 +102,7 @@ def _assign_codes(
 
 
 @cached
-def _insert_all(keys: NDArray[np.uint64], count: int, slots: NDArray[np.int32]) -> None:
+def _insert_all(keys: NDArray[np.uint64], count: int, slots: Int32s) -> None:
     mask = np.uint64(len(slots) - 1)
     for code in range(count):
         slot = keys[code, 0] & mask

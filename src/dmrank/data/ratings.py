@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dmrank.data import rows as rows_of
 from dmrank.data.ids import Ids
 from dmrank.data.scale import ScaleLike, make_scale
+from dmrank.support.arrays import Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
 from dmrank.support.files import write_table
 
@@ -30,11 +31,18 @@ NO_TIMESTAMP = np.iinfo(np.int64).min
 SCALE_METADATA = "dmrank.scale"
 
 
+class Digest(Protocol):
+    """What `hashlib` returns."""
+
+    def update(self, data: bytes, /) -> object:
+        """Take in some bytes."""
+
+
 class View(NamedTuple):
     """The ratings of one user (or item): codes of the others, and the values, row by row."""
 
-    codes: NDArray[np.int32]
-    values: NDArray[np.float32]
+    codes: Int32s
+    values: Float32s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,11 +88,11 @@ class Ratings:
     users: Ids
     items: Ids
     aspects: tuple[str, ...]
-    user_pointer: NDArray[np.int64]
-    item_codes: NDArray[np.int32]
-    values: NDArray[np.float32]
-    scale: NDArray[np.float32]
-    timestamps: NDArray[np.int64] | None = None
+    user_pointer: Int64s
+    item_codes: Int32s
+    values: Float32s
+    scale: Float32s
+    timestamps: Int64s | None = None
     item_names: pl.Series | None = None
 
     def __post_init__(self) -> None:
@@ -127,13 +135,13 @@ class Ratings:
         cls,
         users: Ids,
         items: Ids,
-        user_codes: NDArray[np.integer],
-        item_codes: NDArray[np.integer],
-        values: NDArray[np.float32] | list[NDArray[np.float32]],
+        user_codes: Codes,
+        item_codes: Codes,
+        values: Float32s | list[Float32s],
         *,
         aspects: Sequence[str],
-        scale: ScaleLike | NDArray[np.float32] | None = None,
-        timestamps: NDArray[np.int64] | None = None,
+        scale: ScaleLike | Float32s | None = None,
+        timestamps: Int64s | None = None,
         item_names: pl.Series | None = None,
     ) -> Ratings:
         """Make Ratings from codes, in any row order; see :meth:`from_arrays`.
@@ -190,7 +198,7 @@ class Ratings:
         return "overall" if "overall" in self.aspects else self.aspects[0]
 
     @cached_property
-    def user_codes(self) -> NDArray[np.int32]:
+    def user_codes(self) -> Int32s:
         """The user of each row."""
         counts = np.diff(self.user_pointer)
         return np.repeat(np.arange(len(counts), dtype=np.int32), counts)
@@ -225,7 +233,7 @@ class Ratings:
         name = "" if self.item_names is None else str(self.item_names[code])
         return name or self.items[code]
 
-    def select(self, rows: NDArray[np.integer]) -> Ratings:
+    def select(self, rows: Codes) -> Ratings:
         """Keep the given rows (ascending); ids, codes and scale stay as they are."""
         pointer = np.searchsorted(rows, self.user_pointer).astype(np.int64)
         return replace(
@@ -309,6 +317,23 @@ class Ratings:
             raise ConfigError(f"split by {by!r} is not known; {did_you_mean(str(by), known)}")
         return Split(*(self.select(rows) for rows in parts))
 
+    def update_digest(self, digest: Digest) -> None:
+        """Feed the rows to a digest of `hashlib`: who rated what, and how.
+
+        Studies and checkpoints are found again by such digests, so that the bytes never change.
+
+        Examples
+        --------
+        >>> import hashlib
+        >>> ratings = Ratings.from_arrays(["ann"], ["Ritz"], [[5]], aspects=["overall"])
+        >>> digest = hashlib.sha256()
+        >>> ratings.update_digest(digest)
+        >>> digest.hexdigest()[:16]
+        '01fe3d1a3cda85ec'
+        """
+        for array in (self.user_pointer, self.item_codes, self.values):
+            digest.update(array.tobytes())
+
     def to_polars(self) -> pl.DataFrame:
         """Return a table: user, item, then item_name and timestamp if known, then the aspects."""
         columns = [
@@ -349,19 +374,19 @@ class Split:
     test: Ratings
 
     @cached_property
-    def cold_users(self) -> NDArray[np.bool_]:
+    def cold_users(self) -> Bools:
         """Whether each user has no training row."""
-        cold: NDArray[np.bool_] = np.diff(self.train.user_pointer) == 0
+        cold: Bools = np.diff(self.train.user_pointer) == 0
         return cold
 
     @cached_property
-    def cold_items(self) -> NDArray[np.bool_]:
+    def cold_items(self) -> Bools:
         """Whether each item has no training row."""
         rows = np.bincount(self.train.item_codes, minlength=len(self.train.items))
-        cold: NDArray[np.bool_] = rows == 0
+        cold: Bools = rows == 0
         return cold
 
-    def cold_rows(self, part: Ratings) -> NDArray[np.bool_]:
+    def cold_rows(self, part: Ratings) -> Bools:
         """Whether each row of a part has a cold user or a cold item."""
         return self.cold_users[part.user_codes] | self.cold_items[part.item_codes]
 
@@ -384,9 +409,7 @@ def _check_aspects(aspects: Sequence[str]) -> None:
         raise DataError(f"an aspect is named twice: {', '.join(aspects)}")
 
 
-def _same(
-    one: NDArray[np.int64] | pl.Series | None, other: NDArray[np.int64] | pl.Series | None
-) -> bool:
+def _same(one: Int64s | pl.Series | None, other: Int64s | pl.Series | None) -> bool:
     if one is None or other is None:
         return one is other
     return len(one) == len(other) and bool((one == other).all())

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import Float32s
 from dmrank.support.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
 
 ScaleLike = tuple[float, float] | Mapping[str, tuple[float, float]]
 
 
 def make_scale(
-    declared: ScaleLike | None, blocks: Sequence[NDArray[np.float32]], aspects: Sequence[str]
-) -> NDArray[np.float32]:
+    declared: ScaleLike | None, blocks: Sequence[Float32s], aspects: Sequence[str]
+) -> Float32s:
     """Return the K × 2 scale: what was declared, and what was observed where nothing was."""
     scale = np.empty((len(aspects), 2), dtype=np.float32)
     scale[:, 0], scale[:, 1] = np.inf, -np.inf
@@ -30,7 +30,7 @@ def make_scale(
 
 
 @cached
-def _widen(scale: NDArray[np.float32], values: NDArray[np.float32]) -> None:
+def _widen(scale: Float32s, values: Float32s) -> None:
     """Widen the scale of each column to its values; NaN compares as false and changes nothing."""
     for row in range(values.shape[0]):
         for column in range(values.shape[1]):

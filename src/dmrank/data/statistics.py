@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Ratings
+from dmrank.support.arrays import AnyFloats, Bools, Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class Statistics:
     aspects: tuple[str, ...]
     ratings_per_user: tuple[float, float, float]
     ratings_per_item: tuple[float, float, float]
-    missing: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-    correlation: NDArray[np.float64]
+    missing: Floats
+    low: Floats
+    high: Floats
+    mean: Floats
+    deviation: Floats
+    correlation: Floats
 
     @property
     def density(self) -> float:
@@ -126,9 +126,7 @@ def describe(ratings: Ratings) -> Statistics:
     )
 
 
-def pairwise_covariance(
-    values: NDArray[np.floating[Any]], observed: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def pairwise_covariance(values: AnyFloats, observed: Bools) -> tuple[Floats, Floats]:
     """Return the covariance of each two columns over the rows that have both, and their number.
 
     The covariance is NaN where no row has both.
@@ -144,9 +142,7 @@ def pairwise_covariance(
     return covariance, rows
 
 
-def pairwise_correlation(
-    values: NDArray[np.floating[Any]], observed: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def pairwise_correlation(values: AnyFloats, observed: Bools) -> Floats:
     """Return the correlation of each two columns over the rows that have both.
 
     It is NaN where no row has both, or where one of the columns does not vary over these rows.
@@ -164,7 +160,7 @@ def pairwise_correlation(
     return np.clip(correlation, -1, 1)
 
 
-def _spread(counts: NDArray[np.integer]) -> tuple[float, float, float]:
+def _spread(counts: Codes) -> tuple[float, float, float]:
     counts = counts[counts > 0]
     if len(counts) == 0:
         return (0.0, 0.0, 0.0)

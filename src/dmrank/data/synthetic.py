@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.data.hotel_names import hotel_names
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
+from dmrank.support.arrays import Codes, Float32s, Floats, Int32s, Int64s
 from dmrank.support.errors import ConfigError
 
 #: The aspects of the paper's TripAdvisor ratings.
@@ -53,27 +53,25 @@ class Truth:
         How often an item would be rated if taste did not matter; sums to 1.
     """
 
-    user_factors: NDArray[np.float32]
-    item_factors: NDArray[np.float32]
-    aspect_factors: NDArray[np.float32]
-    level: NDArray[np.float32]
-    user_covariances: NDArray[np.float32]
-    item_covariances: NDArray[np.float32]
+    user_factors: Float32s
+    item_factors: Float32s
+    aspect_factors: Float32s
+    level: Float32s
+    user_covariances: Float32s
+    item_covariances: Float32s
     user_weight: float
-    popularity: NDArray[np.float64]
+    popularity: Floats
 
-    def mean(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> NDArray[np.float32]:
+    def mean(self, users: Codes, items: Codes) -> Float32s:
         """Return the mean rating vectors of (user, item) pairs, given by codes."""
-        joint = self.user_factors[users] * self.item_factors[items]
-        means: NDArray[np.float32] = joint @ self.aspect_factors.T + self.level
+        joint: Float32s = self.user_factors[users] * self.item_factors[items]
+        means: Float32s = joint @ self.aspect_factors.T + self.level
         return means
 
-    def covariance(
-        self, users: NDArray[np.integer], items: NDArray[np.integer]
-    ) -> NDArray[np.float32]:
+    def covariance(self, users: Codes, items: Codes) -> Float32s:
         """Return Σ_ui of (user, item) pairs, given by codes."""
         weight = np.float32(self.user_weight)
-        mixed: NDArray[np.float32] = (
+        mixed: Float32s = (
             weight * self.user_covariances[users] + (1 - weight) * self.item_covariances[items]
         )
         return mixed
@@ -251,8 +249,8 @@ def _draw_truth(
 
 
 def _draw_inverse_wishart(
-    rng: np.random.Generator, mean: NDArray[np.float64], concentration: float, count: int
-) -> NDArray[np.float32]:
+    rng: np.random.Generator, mean: Floats, concentration: float, count: int
+) -> Float32s:
     """Draw Σ ~ IW(Ψ, ν) with the given mean Ψ/(ν−K−1), by Bartlett's decomposition.
 
     If T Tᵀ ~ Wishart(I, ν) with T lower triangular, then C T⁻ᵀ T⁻¹ Cᵀ ~ IW(C Cᵀ, ν).
@@ -277,7 +275,7 @@ def _draw_choices(
     taste: float,
     primary: int,
     least_per_user: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+) -> tuple[Int32s, Int32s]:
     """Draw which items each user rates, without repetition.
 
     Items are proposed by popularity and accepted with probability exp(β (r̂ − highest)), r̂ the
@@ -307,11 +305,11 @@ def _draw_choices(
 def _propose(
     rng: np.random.Generator,
     truth: Truth,
-    users: NDArray[np.int32],
-    cumulative: NDArray[np.float64],
+    users: Int32s,
+    cumulative: Floats,
     taste: float,
     primary: int,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Return the accepted proposals as user · N + item."""
     items = np.searchsorted(cumulative, rng.random(len(users)) * cumulative[-1])
     joint = truth.user_factors[users] * truth.item_factors[items]
@@ -321,9 +319,7 @@ def _propose(
     return users[accepted].astype(np.int64) * len(cumulative) + items[accepted]
 
 
-def _first_distinct(
-    chosen: NDArray[np.int64], items: int, wanted: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _first_distinct(chosen: Int64s, items: int, wanted: Int64s) -> Int64s:
     """Keep the first `wanted[u]` distinct choices of each user u, in the order they were made."""
     _, first = np.unique(chosen, return_index=True)
     kept = chosen[np.sort(first)]
@@ -336,7 +332,7 @@ def _first_distinct(
 
 def _draw_activity(
     rng: np.random.Generator, users: int, items: int, ratings: int, least: int
-) -> NDArray[np.int64]:
+) -> Int64s:
     """Draw how many items each user rates: a long tail, at most all items, in sum `ratings`."""
     weights = rng.lognormal(sigma=1.2, size=users)
     counts = np.full(users, least, dtype=np.int64)
@@ -351,9 +347,9 @@ def _draw_activity(
 def _draw_values(
     rng: np.random.Generator,
     truth: Truth,
-    users: NDArray[np.int32],
-    items: NDArray[np.int32],
-) -> NDArray[np.float32]:
+    users: Int32s,
+    items: Int32s,
+) -> Float32s:
     # The sum of two independent noises has the mixed covariance, without factoring it per rating.
     weight = np.float32(truth.user_weight)
     user_roots = np.sqrt(weight) * np.linalg.cholesky(truth.user_covariances)
@@ -370,7 +366,7 @@ def _draw_values(
 
 def _drop_missing(
     rng: np.random.Generator,
-    values: NDArray[np.float32],
+    values: Float32s,
     missing: float | Sequence[float],
     primary: int,
 ) -> None:

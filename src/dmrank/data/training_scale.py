@@ -1,7 +1,7 @@
 """The linear map between each aspect's own scale and the 1–5 on which models are trained.
 
 On unlike scales the direction of a difference would be mostly the aspect with the widest one, and
-0 must stay free to mean unrated (design section 2).
+0 must stay free to mean unrated: a pair of a rated and an unrated item has a direction, too.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 _LOW, _HIGH = 1.0, 5.0
 _MIDDLE = (_LOW + _HIGH) / 2
 
 
-def to_training_scale(ratings: ArrayLike, scale: ArrayLike) -> NDArray[np.float64]:
+def to_training_scale(ratings: ArrayLike, scale: ArrayLike) -> Floats:
     """Map ratings from each aspect's own scale to 1–5.
 
     An aspect whose scale is a single point has no width to stretch: that point becomes 3, and a
@@ -49,7 +50,7 @@ def to_training_scale(ratings: ArrayLike, scale: ArrayLike) -> NDArray[np.float6
     return np.asarray(target_origin + slope * (np.asarray(ratings, dtype=np.float64) - origin))
 
 
-def from_training_scale(ratings: ArrayLike, scale: ArrayLike) -> NDArray[np.float64]:
+def from_training_scale(ratings: ArrayLike, scale: ArrayLike) -> Floats:
     """Map ratings from 1–5 back to each aspect's own scale: undo `to_training_scale`.
 
     Parameters
@@ -75,7 +76,7 @@ def from_training_scale(ratings: ArrayLike, scale: ArrayLike) -> NDArray[np.floa
     return np.asarray(origin + slope * (np.asarray(ratings, dtype=np.float64) - target_origin))
 
 
-def _origin_and_width(scale: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _origin_and_width(scale: ArrayLike) -> tuple[Floats, Floats]:
     bounds = np.asarray(scale, dtype=np.float64)
     if bounds.ndim != 2 or bounds.shape[1] != 2:
         raise DataError(f"scale has shape {bounds.shape}: give one (low, high) per aspect")

@@ -1,4 +1,4 @@
-"""Protocols that judge models."""
+"""How well fitted models do on held-out ratings: protocols, pairs, significance, reports."""
 
 from dmrank.evaluation.confidence_levels import (
     CalibrationCurve,
@@ -12,17 +12,17 @@ from dmrank.evaluation.explanation_error import ExplanationError, explains, expl
 from dmrank.evaluation.judge import evaluate
 from dmrank.evaluation.order_pairs import OrderPairs, any_pairs, rated_pairs
 from dmrank.evaluation.report import Report
-from dmrank.evaluation.significance import Comparison, bootstrap_interval, compare_with_best
+from dmrank.evaluation.significance import PairedTest, bootstrap_interval, compare_with_best
 from dmrank.evaluation.user_groups import GROUP_LABELS, GROUPS, group_sizes, user_groups
 
 __all__ = [
     "GROUPS",
     "GROUP_LABELS",
     "CalibrationCurve",
-    "Comparison",
     "ConfidenceLevels",
     "ExplanationError",
     "OrderPairs",
+    "PairedTest",
     "Report",
     "any_pairs",
     "bootstrap_interval",

@@ -1,4 +1,4 @@
-"""Is a model right where it is sure? (paper 4.3, Figure 4; design section 2, confidence)."""
+"""Is a model right where it is sure? (paper 4.3, Figure 4)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from dmrank.answers.compare import order_confidences, order_probabilities
 from dmrank.evaluation.order_pairs import OrderPairs
 from dmrank.metrics import pair_accuracy
 from dmrank.models.base import Model
+from dmrank.support.arrays import Floats, Int64s
 from dmrank.support.errors import ConfigError, UnsupportedError
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +34,9 @@ class ConfidenceLevels:
         Spearman's, of a pair's confidence with its share of right orders.
     """
 
-    accuracy: FloatArray
-    confidence: FloatArray
-    pairs: NDArray[np.int64]
+    accuracy: Floats
+    confidence: Floats
+    pairs: Int64s
     rank_correlation: float
     pair_correlation: float
 
@@ -56,13 +55,13 @@ class CalibrationCurve:
         Expected calibration error: the mean of abs(predicted − observed) over orders.
     """
 
-    predicted: FloatArray
-    observed: FloatArray
-    counts: NDArray[np.int64]
+    predicted: Floats
+    observed: Floats
+    counts: Int64s
     error: float
 
 
-def pair_confidence(model: Model, pairs: OrderPairs) -> FloatArray:
+def pair_confidence(model: Model, pairs: OrderPairs) -> Floats:
     """Return how sure a model is of each order: the line integral along its own direction.
 
     It is ∫_0^∞ p(γ μ/‖μ‖) dγ with the family of the model, its predicted mean difference μ and
@@ -82,7 +81,7 @@ def pair_confidence(model: Model, pairs: OrderPairs) -> FloatArray:
     return _known(model, order_confidences(model, pairs.users, pairs.first, pairs.second))
 
 
-def _known(model: Model, values: FloatArray | None) -> FloatArray:
+def _known(model: Model, values: Floats | None) -> Floats:
     if values is None:
         raise UnsupportedError(
             f"{type(model).__name__} has no covariance, and cannot say how sure it is: use DMR"
@@ -91,7 +90,7 @@ def _known(model: Model, values: FloatArray | None) -> FloatArray:
 
 
 def confidence_levels(
-    confidence: FloatArray, pairs: OrderPairs, predicted: FloatArray, levels: int = 10
+    confidence: Floats, pairs: OrderPairs, predicted: Floats, levels: int = 10
 ) -> ConfidenceLevels:
     """Cut pairs into equal groups by confidence, and measure the accuracy in each.
 
@@ -122,7 +121,7 @@ def confidence_levels(
     )
 
 
-def order_probability(model: Model, pairs: OrderPairs) -> FloatArray:
+def order_probability(model: Model, pairs: OrderPairs) -> Floats:
     """Return the calibrated probability that the first item beats the second, n × K.
 
     The difference of two calibrated ratings of one user is b_k (r̂_uik − r̂_ujk), and its variance
@@ -132,9 +131,7 @@ def order_probability(model: Model, pairs: OrderPairs) -> FloatArray:
     return _known(model, order_probabilities(model, pairs.users, pairs.first, pairs.second))
 
 
-def calibration_curve(
-    probability: FloatArray, observed: FloatArray, bins: int = 10
-) -> CalibrationCurve:
+def calibration_curve(probability: Floats, observed: Floats, bins: int = 10) -> CalibrationCurve:
     """Compare predicted probabilities with what happened, in bins of equal width.
 
     Parameters
@@ -168,9 +165,10 @@ def calibration_curve(
     return CalibrationCurve(predicted, happened, counts, error)
 
 
-def _rank_correlation(one: NDArray[np.number], other: FloatArray) -> float:
+def _rank_correlation(one: NDArray[np.number], other: Floats) -> float:
     """Return Spearman's rank correlation, NaN where one does not vary or is not known."""
     known = ~np.isnan(other)
+    # spearmanr gives the same to a rounding, but warns where one does not vary.
     ranks = np.array([stats.rankdata(values[known]) for values in (one, other)])
     if known.sum() < 2 or not np.ptp(ranks, axis=1).all():
         return float("nan")

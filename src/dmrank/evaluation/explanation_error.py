@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Split
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen
 from dmrank.evaluation.warm_rows import WarmRows, warm_rows
 from dmrank.models.base import Model
+from dmrank.support.arrays import Floats, Int64s
 from dmrank.support.errors import ConfigError, DataError
 
 #: Test rows that are explained at once.
@@ -39,8 +39,8 @@ class ExplanationError:
     as_zero: float
     rows: int
     rated: int
-    per_row_skipped: NDArray[np.float64]
-    per_row_as_zero: NDArray[np.float64]
+    per_row_skipped: Floats
+    per_row_as_zero: Floats
 
 
 def explanation_error(model: Model | None, split: Split, seed: int = 0) -> ExplanationError:
@@ -103,12 +103,12 @@ def explains(model: Model) -> bool:
     return model.aspect_relevance(anyone, anyone, primary) is not None
 
 
-def _random_aspects(rows: int, aspects: int, primary: int, seed: int) -> NDArray[np.int64]:
+def _random_aspects(rows: int, aspects: int, primary: int, seed: int) -> Int64s:
     others = np.delete(np.arange(aspects), primary)
     return np.random.default_rng(seed).choice(others, size=rows)
 
 
-def _most_relevant(model: Model, test: WarmRows, primary: int) -> NDArray[np.int64]:
+def _most_relevant(model: Model, test: WarmRows, primary: int) -> Int64s:
     """Return the most relevant aspect of each row beside the primary, −1 if none is known."""
     selected = np.empty(len(test.users), dtype=np.int64)
     for start in range(0, len(selected), _BLOCK):
@@ -126,9 +126,7 @@ def _most_relevant(model: Model, test: WarmRows, primary: int) -> NDArray[np.int
     return selected
 
 
-def _error(
-    values: NDArray[np.float64], primary: int, selected: NDArray[np.int64]
-) -> ExplanationError:
+def _error(values: Floats, primary: int, selected: Int64s) -> ExplanationError:
     truth = np.where(selected < 0, np.nan, values[np.arange(len(values)), selected])
     skipped = np.abs(values[:, primary] - truth)
     as_zero = np.abs(values[:, primary] - np.nan_to_num(truth))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Ratings, Split
 from dmrank.models.base import Model
+from dmrank.support.arrays import Codes
 from dmrank.support.errors import DataError
 from dmrank.training.held_out import codes_in
 
@@ -23,9 +23,7 @@ def check_fitted_on(name: str, model: Model, train: Ratings) -> None:
         )
 
 
-def check_has_not_seen(
-    name: str, model: Model, users: NDArray[np.integer], items: NDArray[np.integer]
-) -> None:
+def check_has_not_seen(name: str, model: Model, users: Codes, items: Codes) -> None:
     """Refuse a model that was trained on any of these (user, item) pairs, given by its codes."""
     catalogue = model.catalogue
     n_items = len(catalogue.items)

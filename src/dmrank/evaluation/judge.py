@@ -11,10 +11,10 @@ from dmrank.data.ratings import Ratings, Split
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen, with_ids_of
 from dmrank.evaluation.protocols import Full, Protocol, parse_protocol
 from dmrank.evaluation.report import Report
-from dmrank.evaluation.significance import PerUser
 from dmrank.fitted.scorers import Scorer, make_ranker
 from dmrank.metrics import Coverage, Metric, parse_any_metric
 from dmrank.models.base import Model
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, DataError, did_you_mean
 from dmrank.support.progress import bar
 from dmrank.training.held_out import HeldOut
@@ -78,8 +78,8 @@ def evaluate(
     if len(held_out.users) == 0:
         raise DataError("test has no rating of a user and an item that training knows")
     chosen = _chosen_aspects(train, held_out, aspects)
-    ranking = rule.of(held_out)
-    values: dict[tuple[str, str, str], PerUser] = {}
+    ranking = rule.prepare(held_out)
+    values: dict[tuple[str, str, str], Floats] = {}
     joint: dict[tuple[str, str, str], float] = {}
     with bar("evaluating", total=len(named) * len(chosen)) as progress:
         for done, (name, aspect) in enumerate(product(named, chosen), start=1):

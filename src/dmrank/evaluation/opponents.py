@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Split
-
-Codes = NDArray[np.int64]
+from dmrank.support.arrays import Int64s
 
 
 class Opponents:
@@ -39,12 +37,12 @@ class Opponents:
         self._rated = np.unique(row_users[counted] * self._stride + self._place[row_items[counted]])
         users = self._rated // self._stride
         counts = np.bincount(users, minlength=len(split.train.users))
-        self.free: Codes = len(self._items) - counts
+        self.free: Int64s = len(self._items) - counts
         self._start = np.cumsum(counts) - counts
         # Free items before each rated one, which do not descend within a user.
         self._free_before = self._rated - (np.arange(len(users)) - self._start[users])
 
-    def draw(self, users: Codes, items: Codes, rng: np.random.Generator) -> Codes:
+    def draw(self, users: Int64s, items: Int64s, rng: np.random.Generator) -> Int64s:
         """Draw for each user one of the free items other than the given free one."""
         own = self._place[items]
         own_number = own - self._count_of_user(self._rated, users, own)
@@ -54,7 +52,7 @@ class Opponents:
         rated_before = self._count_of_user(self._free_before, users, number + 1)
         return self._items[number + rated_before]
 
-    def _count_of_user(self, keys: Codes, users: Codes, places: Codes) -> Codes:
+    def _count_of_user(self, keys: Int64s, users: Int64s, places: Int64s) -> Int64s:
         """Return how many of each user's keys are below a place."""
         below = np.searchsorted(keys, users * self._stride + places, side="left")
         return np.asarray(below - self._start[users])

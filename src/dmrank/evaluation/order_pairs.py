@@ -1,4 +1,4 @@
-"""Which of two items does a user like better? (paper 4.3, design section 3)."""
+"""Which of two items does a user like better? (paper 4.3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Ratings, Split
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen
@@ -14,6 +13,7 @@ from dmrank.evaluation.opponents import Opponents
 from dmrank.evaluation.warm_rows import WarmRows, warm_rows
 from dmrank.metrics import PairAccuracy, pair_accuracy
 from dmrank.models.base import Model
+from dmrank.support.arrays import Codes, Floats, Int32s, Int64s
 from dmrank.support.errors import ConfigError
 
 #: Pairs that are scored at once.
@@ -39,21 +39,21 @@ class OrderPairs:
         The training ratings, whose codes and aspects these are.
     """
 
-    users: NDArray[np.int32]
-    first: NDArray[np.int32]
-    second: NDArray[np.int32]
-    observed: NDArray[np.float64]
-    pointer: NDArray[np.int64]
-    user_codes: NDArray[np.int32]
+    users: Int32s
+    first: Int32s
+    second: Int32s
+    observed: Floats
+    pointer: Int64s
+    user_codes: Int32s
     train: Ratings
 
     @classmethod
-    def of(
+    def from_pairs(
         cls,
-        users: NDArray[np.integer],
-        first: NDArray[np.integer],
-        second: NDArray[np.integer],
-        observed: NDArray[np.float64],
+        users: Codes,
+        first: Codes,
+        second: Codes,
+        observed: Floats,
         train: Ratings,
     ) -> OrderPairs:
         """Group pairs by user."""
@@ -82,7 +82,7 @@ class OrderPairs:
         check_fitted_on(name, model, self.train)
         check_has_not_seen(name, model, self.users, self.first)
 
-    def predicted(self, model: Model) -> NDArray[np.float64]:
+    def predicted(self, model: Model) -> Floats:
         """Return score of the first minus score of the second by each aspect, n × K."""
         self.check(model)
         differences = np.empty(self.observed.shape)
@@ -126,7 +126,7 @@ def rated_pairs(split: Split, most_per_user: int = 50, seed: int = 0) -> OrderPa
         second.append(start + j)
     one, other = np.concatenate(first), np.concatenate(second)
     observed = values[one] - values[other]
-    return OrderPairs.of(users[one], items[one], items[other], observed, split.train)
+    return OrderPairs.from_pairs(users[one], items[one], items[other], observed, split.train)
 
 
 def any_pairs(split: Split, pairs: int = 150_000, seed: int = 0) -> OrderPairs:
@@ -154,16 +154,14 @@ def any_pairs(split: Split, pairs: int = 150_000, seed: int = 0) -> OrderPairs:
     rng = np.random.default_rng(seed)
     eligible = np.flatnonzero(opponents.free[users] > 1)
     if len(eligible) == 0:
-        return OrderPairs.of(users[:0], items[:0], items[:0], values[:0], split.train)
+        return OrderPairs.from_pairs(users[:0], items[:0], items[:0], values[:0], split.train)
     rows = rng.choice(eligible, size=pairs)
     second = opponents.draw(users[rows], items[rows], rng)
     observed = values[rows] - _ratings_of(users[rows], second, test, len(split.train.items))
-    return OrderPairs.of(users[rows], items[rows], second, observed, split.train)
+    return OrderPairs.from_pairs(users[rows], items[rows], second, observed, split.train)
 
 
-def _ratings_of(
-    users: NDArray[np.int64], items: NDArray[np.int64], rated: WarmRows, n_items: int
-) -> NDArray[np.float64]:
+def _ratings_of(users: Int64s, items: Int64s, rated: WarmRows, n_items: int) -> Floats:
     """Return the ratings of (user, item) pairs, 0 on every aspect for one without a row."""
     keys, asked = rated.users * n_items + rated.items, users * n_items + items
     place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)

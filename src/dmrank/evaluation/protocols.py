@@ -1,4 +1,4 @@
-"""Protocols: among which candidates a test item has to come first (design section 3)."""
+"""Protocols: among which candidates a test item has to come first (see docs/experiments.md)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from dataclasses import dataclass
 from typing import Protocol as Interface
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.fitted.scorers import Scorer
+from dmrank.support.arrays import AnyFloats, Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError
 from dmrank.training.held_out import HeldOut
-
-Ranks = NDArray[np.int64]
 
 
 class Ranking(Interface):
     """Held-out items, ready to be ranked by any model."""
 
-    def ranks(self, aspect: str, scorer: Scorer, threads: int | None = None) -> Ranks:
+    def ranks(self, aspect: str, scorer: Scorer, threads: int | None = None) -> Int64s:
         """Return the rank of each held-out item, 0 for one without a rating on the aspect."""
 
 
 class Protocol(Interface):
     """Decides what the candidates are."""
 
-    def of(self, held_out: HeldOut) -> Ranking:
+    def prepare(self, held_out: HeldOut) -> Ranking:
         """Prepare held-out items to be ranked."""
 
 
@@ -37,7 +35,7 @@ class Full:
     def __str__(self) -> str:
         return "full"
 
-    def of(self, held_out: HeldOut) -> Ranking:
+    def prepare(self, held_out: HeldOut) -> Ranking:
         """Prepare held-out items to be ranked."""
         return _FullRanking(held_out)
 
@@ -60,7 +58,7 @@ class Sampled:
     def __str__(self) -> str:
         return f"sampled({self.negatives})"
 
-    def of(self, held_out: HeldOut) -> Ranking:
+    def prepare(self, held_out: HeldOut) -> Ranking:
         """Prepare held-out items to be ranked."""
         items = np.flatnonzero(held_out.candidates).astype(np.int32)
         drawn = []
@@ -93,20 +91,20 @@ def parse_protocol(name: str) -> Protocol:
 class _FullRanking:
     held_out: HeldOut
 
-    def ranks(self, aspect: str, scorer: Scorer, threads: int | None = None) -> Ranks:
+    def ranks(self, aspect: str, scorer: Scorer, threads: int | None = None) -> Int64s:
         """Return the rank of each held-out item, 0 for one without a rating on the aspect."""
         return scorer.ranks(self.held_out.users, self.held_out.query(aspect), threads)
 
 
 class _SampledRanking:
-    def __init__(self, held_out: HeldOut, negatives: list[NDArray[np.int32]]) -> None:
+    def __init__(self, held_out: HeldOut, negatives: list[Int32s]) -> None:
         self.held_out = held_out
         sizes = [len(drawn) for drawn in negatives]
         self.pointer = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         self.users = np.repeat(held_out.users, sizes)
         self.items = np.concatenate([*negatives, np.empty(0, dtype=np.int32)])
 
-    def ranks(self, aspect: str, scorer: Scorer, threads: int | None = None) -> Ranks:
+    def ranks(self, aspect: str, scorer: Scorer, threads: int | None = None) -> Int64s:
         """Return the rank of each held-out item, 0 for one without a rating on the aspect."""
         del threads  # so few scores are not worth sharing out
         asked = self.held_out.query(aspect)
@@ -123,9 +121,8 @@ class _SampledRanking:
         return ranks
 
 
-def _places(
-    tests: NDArray[np.float32], gains: NDArray[np.floating], negatives: NDArray[np.float32]
-) -> Ranks:
+# The rule of `ranking.ranks`, of which a block of users × candidates would be mostly padding.
+def _places(tests: Float32s, gains: AnyFloats, negatives: Float32s) -> Int64s:
     """Return the places of test items among each other and the negatives, ties against them."""
     order = np.lexsort((gains, -tests))
     among_tests = np.empty(len(tests), dtype=np.int64)

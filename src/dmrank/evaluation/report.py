@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from dmrank.evaluation.significance import Comparison, PerUser, compare_with_best
+from dmrank.evaluation.significance import PairedTest, compare_with_best
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, did_you_mean
 
 #: The name of the mean over aspects in place of an aspect.
@@ -37,7 +38,7 @@ class Report:
         Metrics that are one value of all users together, such as coverage.
     """
 
-    values: Mapping[tuple[str, str, str], PerUser]
+    values: Mapping[tuple[str, str, str], Floats]
     users: pl.Series
     models: tuple[str, ...]
     aspects: tuple[str, ...]
@@ -47,7 +48,7 @@ class Report:
     left_out: int
     joint_values: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
-    def per_user(self, model: str, metric: str, by: str | None = None) -> PerUser:
+    def per_user(self, model: str, metric: str, by: str | None = None) -> Floats:
         """Return the values of a model, one per user.
 
         Parameters
@@ -122,7 +123,7 @@ class Report:
         ]
         return pl.DataFrame(rows)
 
-    def significance(self, metric: str | None = None, by: str | None = None) -> list[Comparison]:
+    def significance(self, metric: str | None = None, by: str | None = None) -> list[PairedTest]:
         """Compare the best model with each other one: paired t-tests over users, Holm-corrected.
 
         A metric without a value per user, such as coverage, has no test: it gives no comparison.

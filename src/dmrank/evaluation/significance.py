@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError
-
-PerUser = NDArray[np.float64]
 
 #: Users that are drawn at once: 4 million draws take 48 MB.
 _MOST_DRAWS = 4_000_000
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedTest:
     """The best model against another one.
 
     Attributes
@@ -45,7 +44,8 @@ class Comparison:
         return self.p < 0.05
 
 
-def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+# SciPy has only corrections of the false discovery rate.
+def holm(p_values: Floats) -> Floats:
     """Correct p-values for their number (Holm, 1979): the family-wise error stays below the level.
 
     Examples
@@ -61,7 +61,7 @@ def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def compare_with_best(values: Mapping[str, PerUser]) -> list[Comparison]:
+def compare_with_best(values: Mapping[str, Floats]) -> list[PairedTest]:
     """Compare the model with the highest mean with each other one, the best of them first.
 
     Parameters
@@ -81,7 +81,7 @@ def compare_with_best(values: Mapping[str, PerUser]) -> list[Comparison]:
     best, *others = sorted(means, key=lambda name: -means[name])
     p_values = holm(np.array([_paired_p(values[best], values[other]) for other in others]))
     return [
-        Comparison(
+        PairedTest(
             best,
             other,
             float(np.nanmean(values[best] - values[other])),
@@ -93,7 +93,7 @@ def compare_with_best(values: Mapping[str, PerUser]) -> list[Comparison]:
 
 
 def bootstrap_interval(
-    per_user: PerUser, level: float = 0.95, resamples: int = 1_000, seed: int = 0
+    per_user: Floats, level: float = 0.95, resamples: int = 1_000, seed: int = 0
 ) -> tuple[float, float]:
     """Return the percentile bootstrap interval of the mean over users.
 
@@ -133,13 +133,15 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def _paired_p(one: PerUser, other: PerUser) -> float:
+def _paired_p(one: Floats, other: Floats) -> float:
+    """Return the p-value of a paired t-test over the users that both have a value for."""
     difference = one - other
     difference = difference[~np.isnan(difference)]
     if len(difference) < 2 or not difference.any():
         return 1.0
-    spread = difference.std(ddof=1)
-    if spread == 0:
+    if difference.std() == 0:
         return 0.0
-    t = difference.mean() / (spread / np.sqrt(len(difference)))
-    return float(2 * stats.t.sf(abs(t), len(difference) - 1))
+    with warnings.catch_warnings():
+        # SciPy warns of differences that hardly vary; their p is near 0 whatever the rounding.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return float(stats.ttest_rel(one, other, nan_policy="omit").pvalue)

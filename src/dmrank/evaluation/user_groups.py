@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Ratings
 from dmrank.evaluation.report import AVERAGE, Report
+from dmrank.support.arrays import Bools, Floats, Int64s
 
 #: Fewest and most training ratings of each group.
 GROUPS: tuple[tuple[int, int | None], ...] = ((1, 4), (5, 9), (10, 19), (20, 49), (50, None))
@@ -73,11 +73,11 @@ def user_groups(report: Report, train: Ratings, metric: str, by: str = AVERAGE) 
     return pl.DataFrame(rows)
 
 
-def _is_member(counts: NDArray[np.int64], group: tuple[int, int | None]) -> NDArray[np.bool_]:
+def _is_member(counts: Int64s, group: tuple[int, int | None]) -> Bools:
     fewest, most = group
     return (counts >= fewest) & (counts <= (np.inf if most is None else most))
 
 
-def _known_mean(values: NDArray[np.float64]) -> float:
+def _known_mean(values: Floats) -> float:
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Split
 from dmrank.data.training_scale import to_training_scale
-from dmrank.support.errors import DataError
+from dmrank.support.arrays import Bools, Floats, Int64s
+from dmrank.training.held_out import HeldOut
 
 
 class WarmRows(NamedTuple):
@@ -23,11 +23,11 @@ class WarmRows(NamedTuple):
         Ratings on the aspects of training, mapped to the training scale 1–5; NaN where missing.
     """
 
-    users: NDArray[np.int64]
-    items: NDArray[np.int64]
-    values: NDArray[np.float64]
+    users: Int64s
+    items: Int64s
+    values: Floats
 
-    def select(self, rows: NDArray[np.bool_]) -> WarmRows:
+    def select(self, rows: Bools) -> WarmRows:
         """Keep some rows."""
         return WarmRows(self.users[rows], self.items[rows], self.values[rows])
 
@@ -41,18 +41,12 @@ def warm_rows(split: Split) -> WarmRows:
     >>> warm_rows(make_ratings(50, 20, 500, seed=1).ratings.split()).values.shape
     (74, 8)
     """
-    train, test = split.train, split.test
-    for name in test.aspects:
-        if name not in train.aspects:
-            raise DataError(
-                f"test has the aspect {name!r}, which training lacks; training has "
-                f"{', '.join(train.aspects)}"
-            )
-    rows = np.flatnonzero(~split.cold_rows(test))
-    values = np.full((len(rows), len(train.aspects)), np.nan)
-    values[:, [train.aspect(name) for name in test.aspects]] = test.values[rows]
+    train = split.train
+    known = HeldOut.of(train, split.test)
+    values = np.full((len(known.values), len(train.aspects)), np.nan)
+    values[:, [train.aspect(name) for name in known.aspects]] = known.values
     return WarmRows(
-        users=test.user_codes[rows].astype(np.int64),
-        items=test.item_codes[rows].astype(np.int64),
+        users=np.repeat(known.users, np.diff(known.items.pointer)).astype(np.int64),
+        items=known.items.items.astype(np.int64),
         values=to_training_scale(values, train.scale),
     )

@@ -1,4 +1,4 @@
-"""The experiments of the paper, one file per table or figure."""
+"""Tuning, and the experiments of the paper: one file per table or figure."""
 
 from dmrank.experiments.paper import run_paper
 

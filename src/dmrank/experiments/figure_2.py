@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.evaluation import rated_pairs
 from dmrank.experiments.drawings import draw_two_ratings
 from dmrank.experiments.exhibit import Exhibit, as_text
 from dmrank.experiments.study import SEED, Study
 from dmrank.models import DMR
+from dmrank.support.arrays import Float32s, Floats
 from dmrank.support.plots import draw_direction, figure
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class RatedPair:
 
     user: int
     items: tuple[int, int]
-    ratings: NDArray[np.float32]
-    observed: NDArray[np.float64]
+    ratings: Float32s
+    observed: Floats
 
     @property
     def two_aspects(self) -> tuple[int, int]:
@@ -152,7 +152,7 @@ def _densities(study: Study, pair: RatedPair, models: list[str]) -> Exhibit:
 
 def _seen_by(
     study: Study, name: str, pair: RatedPair, aspects: list[int]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], DMR]:
+) -> tuple[Floats, Floats, DMR]:
     """Return mean and covariance of the difference on two aspects."""
     model = study.model(name)
     assert isinstance(model, DMR)

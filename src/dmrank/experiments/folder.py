@@ -52,7 +52,7 @@ class RunFolder:
         """Return a table that was made before, or make and keep it."""
         target = self.kept(f"{name}.parquet")
         if not target.exists():
-            write_table(make(), target, metadata={})
+            write_table(make(), target)
             self.pieces += 1
         return pl.read_parquet(target)
 

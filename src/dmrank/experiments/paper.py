@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-import dmrank
 from dmrank.compiled.ranges import count_threads
 from dmrank.data.ratings import Ratings
 from dmrank.experiments.budgets import find_budget
@@ -32,6 +31,7 @@ from dmrank.support.errors import ConfigError
 from dmrank.support.files import write_table
 from dmrank.support.plots import save
 from dmrank.support.progress import bar, logger
+from dmrank.support.version import __version__
 
 #: What the results depend on.
 _PACKAGES = ("numpy", "numba", "scipy", "polars", "optuna", "torch", "matplotlib")
@@ -90,6 +90,7 @@ def run_paper(
     Examples
     --------
     >>> import tempfile
+    >>> import dmrank
     >>> ratings = dmrank.make_ratings(80, 40, 1_600, seed=1).ratings
     >>> folder = Path(tempfile.mkdtemp()) / "results"
     >>> page = run_paper(ratings, folder, models=["ItemMean", "Popularity"], budget="quick")
@@ -170,7 +171,7 @@ def _write(study: Study, exhibit: Exhibit) -> Section:
     """Write an exhibit's files."""
     root = study.folder.path
     files = [f"tables/{exhibit.name}.csv"]
-    write_table(exhibit.data, root / files[0], metadata={})
+    write_table(exhibit.data, root / files[0])
     if exhibit.shown is not None:
         files.append(f"tables/{exhibit.name}.md")
         text = f"**{exhibit.title}.** {exhibit.note}\n\n{to_markdown(exhibit.shown)}\n"
@@ -201,7 +202,7 @@ def _facts(study: Study) -> dict[str, str]:
 
 def _versions() -> Iterator[str]:
     yield f"Python {platform.python_version()}"
-    yield f"dmrank {dmrank.__version__}"
+    yield f"dmrank {__version__}"
     for package in _PACKAGES:
         try:
             yield f"{package} {version(package)}"

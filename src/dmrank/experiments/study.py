@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import dmrank
 from dmrank.data.ratings import Ratings, Split
 from dmrank.experiments.budgets import Budget
 from dmrank.experiments.contenders import CONTENDERS, Contender
@@ -22,6 +21,7 @@ from dmrank.experiments.tuning import search_space, tune
 from dmrank.metrics import parse_metric
 from dmrank.models import Model, load
 from dmrank.models.config import Config
+from dmrank.support.version import __version__
 from dmrank.training.validation import Validator
 
 #: Tuning and early stopping look at it, ranking by the primary aspect.
@@ -62,7 +62,7 @@ class StudySettings:
             "budget": {"name": self.budget_name, **asdict(self.budget)},
             "seeds": self.seeds,
             "k-core": self.k_core,
-            "dmrank": dmrank.__version__,
+            "dmrank": __version__,
         }
 
 
@@ -228,8 +228,7 @@ class Study:
 def fingerprint(ratings: Ratings) -> str:
     """Return a short name of the content of ratings."""
     digest = hashlib.sha256(repr((ratings.aspects, ratings.scale.tolist())).encode())
-    for array in (ratings.user_pointer, ratings.item_codes, ratings.values):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    ratings.update_digest(digest)
     return digest.hexdigest()[:16]
 
 

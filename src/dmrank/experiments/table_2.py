@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dmrank.evaluation import Comparison, Report, compare_with_best
+from dmrank.evaluation import PairedTest, Report, compare_with_best
 from dmrank.evaluation.report import AVERAGE
 from dmrank.experiments.contenders import CONTENDERS
 from dmrank.experiments.exhibit import Exhibit, as_text, with_best_bold
@@ -90,7 +90,7 @@ def _improvement(report: Report, models: list[str], metric: str, by: str) -> str
     return f"{second.best} {second.improvement:+.2%}{star}"
 
 
-def _against_best(report: Report, models: list[str], metric: str, by: str) -> list[Comparison]:
+def _against_best(report: Report, models: list[str], metric: str, by: str) -> list[PairedTest]:
     return compare_with_best({model: report.per_user(model, metric, by) for model in models})
 
 

@@ -23,7 +23,7 @@ from dmrank.training.held_out import HeldOut
 
 #: So many ratings are enough for one number.
 _ENOUGH_ROWS = 20_000
-_LEAST_FACTOR = np.float32(1e-6)
+_LEAST_FACTOR = 1e-6
 #: Vectors whose matrices are in memory at once.
 _BLOCK = 8_192
 
@@ -46,7 +46,7 @@ def calibrate_model(
     assert covariances is not None
     predicted = calibration(users[rows], model.score_pairs(users[rows], items[rows]))
     # Ratings that are all equal leave nothing to spread.
-    spread = np.maximum(covariance_factor(values[rows] - predicted, covariances), _LEAST_FACTOR)
+    spread = covariance_factor(values[rows] - predicted, covariances).clip(min=_LEAST_FACTOR)
     eta = degrees_of_freedom(model.family())
     orders = None
     if validation is not None:

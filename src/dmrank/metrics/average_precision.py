@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmrank.metrics.base import Metric
+from dmrank.support.arrays import Floats
 
 if TYPE_CHECKING:
-    from dmrank.metrics.base import FloatArray, RankedItems
+    from dmrank.metrics.base import RankedItems
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,6 @@ class AveragePrecision(Metric):
     def __str__(self) -> str:
         return "ap"
 
-    def _per_user(self, items: RankedItems) -> FloatArray:
+    def _per_user(self, items: RankedItems) -> Floats:
         precision = items.positions(items.ranks) / items.ranks
         return items.sum(precision) / np.maximum(items.counts, 1)

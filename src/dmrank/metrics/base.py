@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dmrank.support.arrays import Floats, Int64s
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,10 +32,10 @@ class RankedItems:
         Number of ranked items of each user.
     """
 
-    users: IntArray
-    ranks: FloatArray
-    gains: FloatArray
-    counts: IntArray
+    users: Int64s
+    ranks: Floats
+    gains: Floats
+    counts: Int64s
 
     @classmethod
     def from_flat(cls, ranks: ArrayLike, gains: ArrayLike, pointer: ArrayLike) -> RankedItems:
@@ -57,11 +55,11 @@ class RankedItems:
         counts = np.bincount(users[ranked], minlength=n_users)
         return cls(users[ranked], ranks[ranked], gains[ranked], counts)
 
-    def sum(self, values: FloatArray) -> FloatArray:
+    def sum(self, values: Floats) -> Floats:
         """Add up one value per item to one per user."""
         return sum_per_user(values, self.users, len(self.counts))
 
-    def positions(self, key: FloatArray) -> FloatArray:
+    def positions(self, key: Floats) -> Floats:
         """Return the 1-based position of each item in its user's list ordered by ascending key."""
         order = np.lexsort((key, self.users))
         starts = np.cumsum(self.counts) - self.counts
@@ -76,7 +74,7 @@ class Metric(ABC):
     It prints as the name that `parse_metric` reads.
     """
 
-    def __call__(self, ranks: ArrayLike, gains: ArrayLike, pointer: ArrayLike) -> FloatArray:
+    def __call__(self, ranks: ArrayLike, gains: ArrayLike, pointer: ArrayLike) -> Floats:
         """Measure every user's ranking.
 
         Parameters
@@ -97,11 +95,11 @@ class Metric(ABC):
         return np.where(items.counts > 0, self._per_user(items), np.nan)
 
     @abstractmethod
-    def _per_user(self, items: RankedItems) -> FloatArray:
+    def _per_user(self, items: RankedItems) -> Floats:
         """Return one value per user; that of a user without items is ignored."""
 
 
-def row_users(pointer: ArrayLike) -> tuple[IntArray, int]:
+def row_users(pointer: ArrayLike) -> tuple[Int64s, int]:
     """Return the user of each row of the flat layout, and the number of users.
 
     Examples
@@ -114,7 +112,7 @@ def row_users(pointer: ArrayLike) -> tuple[IntArray, int]:
     return np.repeat(np.arange(len(sizes)), sizes), len(sizes)
 
 
-def sum_per_user(values: NDArray[np.number], users: IntArray, n_users: int) -> FloatArray:
+def sum_per_user(values: NDArray[np.number], users: Int64s, n_users: int) -> Floats:
     """Add up one value per row to one per user.
 
     Examples

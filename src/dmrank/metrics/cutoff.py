@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dmrank.metrics.base import Metric
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dmrank.metrics.base import FloatArray, RankedItems
+    from dmrank.metrics.base import RankedItems
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,12 @@ class CutoffMetric(Metric):
     def __str__(self) -> str:
         return f"{self.name}@{self.k}"
 
-    def _per_user(self, items: RankedItems) -> FloatArray:
+    def _per_user(self, items: RankedItems) -> Floats:
         found = items.sum((items.ranks <= self.k).astype(np.float64))
         return self._of_found(found, items.counts.astype(np.float64))
 
     @abstractmethod
-    def _of_found(self, found: FloatArray, counts: FloatArray) -> FloatArray:
+    def _of_found(self, found: Floats, counts: Floats) -> Floats:
         """Return the value of each user, given the items found and the items there are."""
 
 
@@ -60,7 +61,7 @@ class Precision(CutoffMetric):
 
     name = "precision"
 
-    def _of_found(self, found: FloatArray, counts: FloatArray) -> FloatArray:  # noqa: ARG002
+    def _of_found(self, found: Floats, counts: Floats) -> Floats:  # noqa: ARG002
         return found / self.k
 
 
@@ -77,7 +78,7 @@ class Recall(CutoffMetric):
 
     name = "recall"
 
-    def _of_found(self, found: FloatArray, counts: FloatArray) -> FloatArray:
+    def _of_found(self, found: Floats, counts: Floats) -> Floats:
         return found / np.maximum(counts, 1)
 
 
@@ -94,5 +95,5 @@ class HitRate(CutoffMetric):
 
     name = "hit"
 
-    def _of_found(self, found: FloatArray, counts: FloatArray) -> FloatArray:  # noqa: ARG002
+    def _of_found(self, found: Floats, counts: Floats) -> Floats:  # noqa: ARG002
         return (found > 0).astype(np.float64)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from dmrank.metrics.base import Metric
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from dmrank.metrics.base import FloatArray, RankedItems
+    from dmrank.metrics.base import RankedItems
 
 Gains = Literal["linear", "exponential"]
 
@@ -55,7 +56,7 @@ class NDCG(Metric):
     def __str__(self) -> str:
         return f"ndcg@{self.k}" if self.gains == "linear" else f"ndcg-{self.gains}@{self.k}"
 
-    def _per_user(self, items: RankedItems) -> FloatArray:
+    def _per_user(self, items: RankedItems) -> Floats:
         if not (items.gains >= 0).all():
             raise DataError(f"{self} of a gain below 0 or NaN: shift the ratings to start at 0")
         gains = items.gains if self.gains == "linear" else np.exp2(items.gains) - 1
@@ -63,5 +64,5 @@ class NDCG(Metric):
         ideal = items.sum(gains * self._discount(items.positions(-gains)))
         return np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0)
 
-    def _discount(self, ranks: FloatArray) -> FloatArray:
+    def _discount(self, ranks: Floats) -> Floats:
         return np.where(ranks <= self.k, 1 / np.log2(ranks + 1), 0.0)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dmrank.metrics.base import row_users, sum_per_user
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from dmrank.metrics.base import FloatArray
 
 
 class PairAccuracy(NamedTuple):
@@ -26,7 +25,7 @@ class PairAccuracy(NamedTuple):
         Share over all users' orders, as in the paper; NaN if there is none.
     """
 
-    per_user: FloatArray
+    per_user: Floats
     pooled: float
 
     @property

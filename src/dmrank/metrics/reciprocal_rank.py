@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmrank.metrics.base import Metric
+from dmrank.support.arrays import Floats
 
 if TYPE_CHECKING:
-    from dmrank.metrics.base import FloatArray, RankedItems
+    from dmrank.metrics.base import RankedItems
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class ReciprocalRank(Metric):
     def __str__(self) -> str:
         return "rr"
 
-    def _per_user(self, items: RankedItems) -> FloatArray:
+    def _per_user(self, items: RankedItems) -> Floats:
         best = np.zeros(len(items.counts))
         np.maximum.at(best, items.users, 1 / items.ranks)
         return best

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dmrank.support.arrays import Array, Arrays
 from dmrank.support.errors import ModelFileError
 from dmrank.support.files import atomic_path
 
@@ -34,13 +34,13 @@ _KEY = "dmrank"
 class Container(NamedTuple):
     """The content of a file: read-only arrays, and metadata (plain JSON values)."""
 
-    arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, Array]
     metadata: dict[str, Any]
 
 
 def write_container(
     path: str | os.PathLike[str],
-    arrays: Mapping[str, NDArray[Any]],
+    arrays: Arrays,
     metadata: Mapping[str, Any],
     *,
     format_: int,
@@ -128,7 +128,7 @@ def _read_header(file: Path) -> tuple[dict[str, Any], int]:
     return header, 8 + length
 
 
-def _map(file: Path, entry: Mapping[str, Any], begin: int) -> NDArray[Any]:
+def _map(file: Path, entry: Mapping[str, Any], begin: int) -> Array:
     dtype, shape = _TYPES[entry["dtype"]], tuple(entry["shape"])
     if 0 in shape:
         return np.empty(shape, dtype=dtype)

@@ -37,20 +37,34 @@ def table_format(path: Path) -> tuple[Format, bool]:
 
 
 def write_table(
-    table: pl.DataFrame, path: str | os.PathLike[str], *, metadata: Mapping[str, str]
+    table: pl.DataFrame | pl.LazyFrame,
+    path: str | os.PathLike[str],
+    *,
+    metadata: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a table whole or not at all; the metadata is kept in parquet files only."""
+    """Write a table whole or not at all, in the format that the ending of the path says.
+
+    Parameters
+    ----------
+    table : polars.DataFrame or polars.LazyFrame
+        The rows; those of a lazy frame pass through in blocks and are never in memory together.
+    path : path
+        The file; see :func:`table_format`.
+    metadata : mapping of str to str, optional
+        Kept in parquet files only.
+    """
     target = Path(path)
     ending, gzipped = table_format(target)
+    rows = table.lazy()
     compression: Literal["gzip", "uncompressed"] = "gzip" if gzipped else "uncompressed"
     with atomic_path(target) as temporary:
         if ending == ".parquet":
-            table.write_parquet(temporary, metadata=dict(metadata))
+            rows.sink_parquet(temporary, metadata=dict(metadata or {}))
         elif ending == ".jsonl":
-            table.write_ndjson(temporary, compression=compression, check_extension=False)
+            rows.sink_ndjson(temporary, compression=compression, check_extension=False)
         else:
             separator = "\t" if ending == ".tsv" else ","
-            table.write_csv(
+            rows.sink_csv(
                 temporary, separator=separator, compression=compression, check_extension=False
             )
     return target

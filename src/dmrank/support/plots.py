@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dmrank.support.arrays import AnyFloats, Float32s, Floats
 from dmrank.support.files import atomic_path
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ def save(drawn: Figure, path: str | os.PathLike[str]) -> Path:
 
 
 def draw_ratings(
-    values: NDArray[np.float32],
-    scale: NDArray[np.float32],
-    correlation: NDArray[np.float64],
+    values: Float32s,
+    scale: Float32s,
+    correlation: Floats,
     aspects: Sequence[str],
 ) -> Figure:
     """Draw how the ratings of each aspect are distributed and how the aspects correlate."""
@@ -72,8 +73,8 @@ def draw_ratings(
 
 def draw_distribution(
     axes: Axes,
-    values: NDArray[np.float32],
-    scale: NDArray[np.float32],
+    values: Float32s,
+    scale: Float32s,
     aspects: Sequence[str],
 ) -> None:
     """Draw one bar per aspect, cut into the shares of its ratings from low to high."""
@@ -103,8 +104,8 @@ def draw_distribution(
 
 
 def rating_shares(
-    values: NDArray[np.float32], scale: NDArray[np.float32], most_levels: int = 10
-) -> tuple[NDArray[np.float64], list[str]]:
+    values: Float32s, scale: Float32s, most_levels: int = 10
+) -> tuple[Floats, list[str]]:
     """Return, per aspect, the share of each rating level and of missing, and the levels' names.
 
     Aspects on different scales, or with many levels, are cut into five equal parts of their own
@@ -130,9 +131,7 @@ def rating_shares(
     return np.hstack([counts, missing]) / rows, labels
 
 
-def draw_correlation(
-    axes: Axes, correlation: NDArray[np.floating[Any]], aspects: Sequence[str]
-) -> None:
+def draw_correlation(axes: Axes, correlation: AnyFloats, aspects: Sequence[str]) -> None:
     """Draw a correlation matrix as a heat map with its numbers."""
     axes.imshow(correlation, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
     ticks = range(len(aspects))
@@ -149,9 +148,7 @@ def draw_correlation(
             axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)
 
 
-def draw_recovery(
-    found: NDArray[np.float64], plain: NDArray[np.float64], aspects: Sequence[str]
-) -> Figure:
+def draw_recovery(found: Floats, plain: Floats, aspects: Sequence[str]) -> Figure:
     """Draw how often the planted order of two items was found, beside plain item means."""
     with figure(6.5, 1.4 + 0.36 * len(aspects)) as drawn:
         axes = drawn.subplots()
@@ -272,11 +269,11 @@ def draw_direction(
 
 
 def _density(
-    points: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    covariance: NDArray[np.float64],
+    points: Floats,
+    mean: Floats,
+    covariance: Floats,
     degrees_of_freedom: float | None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the density of two aspects: normal, or Student's t with a scale matrix."""
     away = points - mean
     square = (away * np.linalg.solve(covariance, away.T).T).sum(axis=1)

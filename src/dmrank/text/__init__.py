@@ -1,4 +1,4 @@
-"""Review text -> Ratings."""
+"""From the text of reviews to ratings: words, mentions, opinions and their polarity."""
 
 from dmrank.text.discover import discover_aspects
 from dmrank.text.discovery import Discovered

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.text.english import english
 from dmrank.text.tokens import join_texts, tokenize
 from dmrank.text.vocabulary import Vocabulary
@@ -44,11 +45,11 @@ class Positions:
         Those right after "is", "was", "very" and so on.
     """
 
-    total: NDArray[np.int64]
-    after_determiner: NDArray[np.int64]
-    after_subject: NDArray[np.int64]
-    beside_opinion: NDArray[np.int64]
-    as_predicate: NDArray[np.int64]
+    total: Int64s
+    after_determiner: Int64s
+    after_subject: Int64s
+    beside_opinion: Int64s
+    as_predicate: Int64s
 
 
 def find_positions(texts: pl.Series, vocabulary: Vocabulary) -> Positions:
@@ -69,9 +70,7 @@ def find_positions(texts: pl.Series, vocabulary: Vocabulary) -> Positions:
     return Positions(*counts)
 
 
-def company_of(
-    texts: pl.Series, vocabulary: Vocabulary, candidates: NDArray[np.int64]
-) -> NDArray[np.float32]:
+def company_of(texts: pl.Series, vocabulary: Vocabulary, candidates: Int64s) -> Float32s:
     """Return the content words around each of some words, as unit vectors over the vocabulary.
 
     The entry of v in the vector of w is max(0, ln(p(v | w) / p(v))), shrunk where it is rare.
@@ -103,7 +102,7 @@ def _associations(counts: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((unit, (rows, columns)), shape=counts.shape)
 
 
-def _blocks(texts: pl.Series, vocabulary: Vocabulary) -> list[NDArray[np.int32]]:
+def _blocks(texts: pl.Series, vocabulary: Vocabulary) -> list[Int32s]:
     return [
         vocabulary.encode(tokenize(*join_texts(texts[start : start + _ROWS]))).words
         for start in range(0, len(texts), _ROWS)
@@ -129,9 +128,7 @@ def _kinds(vocabulary: Vocabulary) -> NDArray[np.uint8]:
 
 
 @cached
-def _count_positions(
-    words: NDArray[np.int32], kinds: NDArray[np.uint8], counts: NDArray[np.int64]
-) -> None:
+def _count_positions(words: Int32s, kinds: NDArray[np.uint8], counts: Int64s) -> None:
     """Add to the rows of `counts`, which are the fields of :class:`Positions`."""
     for token in range(len(words)):
         word = words[token]
@@ -157,9 +154,7 @@ def _count_positions(
 
 
 @cached
-def _pairs(
-    words: NDArray[np.int32], row: NDArray[np.int64], kinds: NDArray[np.uint8]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pairs(words: Int32s, row: Int64s, kinds: NDArray[np.uint8]) -> tuple[Int64s, Int64s]:
     """Return the row of every wanted word with each content word around it."""
     most = 2 * _WINDOW * len(words)
     left, right = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)

@@ -7,9 +7,9 @@ from os import PathLike
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.reading.tables import Table, open_table
+from dmrank.support.arrays import Int64s
 from dmrank.support.errors import DataError
 from dmrank.support.progress import bar
 from dmrank.text.discovery import Discovered, discover, too_few
@@ -94,9 +94,7 @@ def _recount(
     return Discovered(lexicon, {name: counted[name] for name in kept})
 
 
-def _count_mentions(
-    lexicon: Lexicon, table: Table, columns: ReviewColumns, rows: int
-) -> NDArray[np.int64]:
+def _count_mentions(lexicon: Lexicon, table: Table, columns: ReviewColumns, rows: int) -> Int64s:
     roles = assign_roles(lexicon)
     mentions = np.zeros(len(lexicon.aspects), dtype=np.int64)
     done = 0

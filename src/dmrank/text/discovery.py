@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import RESERVED_COLUMNS
+from dmrank.support.arrays import Float32s, Floats, Int64s
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.text.collocations import Positions, company_of, find_positions
 from dmrank.text.english import english
@@ -61,7 +61,7 @@ class Discovered:
 
 def discover(
     texts: pl.Series,
-    stars: NDArray[np.float64] | None = None,
+    stars: Floats | None = None,
     *,
     min_count: int = 100,
     most: int = 20,
@@ -117,9 +117,7 @@ def too_few(wanted: int, most: int) -> DataError:
     )
 
 
-def _candidates(
-    positions: Positions, vocabulary: Vocabulary, seeds: Lexicon | None
-) -> NDArray[np.int64]:
+def _candidates(positions: Positions, vocabulary: Vocabulary, seeds: Lexicon | None) -> Int64s:
     """Return the words that look like nouns with opinions, the most frequent first."""
     known = english()
     total = np.maximum(positions.total, 1)
@@ -153,9 +151,9 @@ def _seed_codes(seeds: Lexicon | None, vocabulary: Vocabulary) -> dict[str, list
 
 
 def _group(
-    candidates: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-    counts: NDArray[np.int64],
+    candidates: Int64s,
+    vectors: Float32s,
+    counts: Int64s,
     vocabulary: Vocabulary,
     similarity: float,
     seeds: Lexicon | None,

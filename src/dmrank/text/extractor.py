@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.compiled.ranges import for_ranges
+from dmrank.support.arrays import Bools, Float32s, Floats, Int64s
 from dmrank.support.errors import ConfigError
 from dmrank.text.polarity import Polarity
 from dmrank.text.reading import read_texts
@@ -131,9 +131,7 @@ class Extractor:
         for_ranges(work, len(ranges), 1, self.threads)
         return scores, self._summarise(scores, empty, foreign)
 
-    def _summarise(
-        self, scores: Scores, empty: NDArray[np.bool_], foreign: NDArray[np.bool_]
-    ) -> Summary:
+    def _summarise(self, scores: Scores, empty: Bools, foreign: Bools) -> Summary:
         mentioned = scores.mentions > 0
         nothing = ~mentioned.any(axis=1) & ~empty & ~foreign
         counts = mentioned.sum(axis=0)
@@ -145,14 +143,14 @@ class Extractor:
             mentioned={name: int(counts[k]) for k, name in enumerate(self.aspects)},
         )
 
-    def rate(self, scores: Scores, stars: NDArray[np.float64] | None) -> NDArray[np.float32]:
+    def rate(self, scores: Scores, stars: Floats | None) -> Float32s:
         """Return ratings on the scale, NaN where an aspect is not mentioned."""
         own = stars if self.use_overall else None
         found = rate(scores, self.polarity, own, mapping=self.mapping, fill=self.fill)
         low, high = self.scale
         return (low + (high - low) * (found - 1.0) / 4.0).astype(np.float32)
 
-    def columns(self, ratings: NDArray[np.float32]) -> Mapping[str, pl.Series]:
+    def columns(self, ratings: Float32s) -> Mapping[str, pl.Series]:
         """Return the ratings as columns of a table, null where missing."""
         return {
             name: pl.Series(name, np.ascontiguousarray(ratings[:, k]), nan_to_null=True)
@@ -166,7 +164,7 @@ def _ranges(texts: pl.Series) -> list[tuple[int, int]]:
     return list(_cut(ends))
 
 
-def _cut(ends: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _cut(ends: Int64s) -> Iterator[tuple[int, int]]:
     start = 0
     while start < len(ends):
         before = ends[start - 1] if start else 0

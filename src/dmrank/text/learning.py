@@ -15,10 +15,10 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
+from dmrank.support.arrays import Float32s, Floats
 from dmrank.support.errors import DataError
 from dmrank.text.lexicon import Lexicon
 from dmrank.text.linking import Links
@@ -40,10 +40,8 @@ _COMPANY_SHARE: Final = 3.0
 _COMPANY_PRIOR: Final = 30.0
 _ROWS: Final = 512
 
-FloatArray = NDArray[np.float64]
 
-
-def learn_from_texts(texts: pl.Series, stars: FloatArray, lexicon: Lexicon) -> Polarity:
+def learn_from_texts(texts: pl.Series, stars: Floats, lexicon: Lexicon) -> Polarity:
     """Learn from texts, as :func:`clean_texts` gives them, with overall ratings from 1 to 5."""
     known = ~np.isnan(stars)
     texts, stars = texts.filter(pl.Series(known)), stars[known]
@@ -111,9 +109,7 @@ def _read_corpus(texts: pl.Series, polarity: Polarity) -> _Corpus:
     return _Corpus(Links(**joined), bags)
 
 
-def _learn_tone(
-    corpus: _Corpus, stars: FloatArray, start: Polarity
-) -> tuple[NDArray[np.float32], float, float]:
+def _learn_tone(corpus: _Corpus, stars: Floats, start: Polarity) -> tuple[Float32s, float, float]:
     """Return the stars of each word, those of one unit of the lexicon's polarity, and the mean.
 
     With the lexicon's polarity p: stars = mean + X (u p + v), minimising squares + penalty · |v|².
@@ -122,10 +118,10 @@ def _learn_tone(
     lexical = corpus.bags @ start.tone.astype(np.float64)
     size = len(start.tone)
 
-    def forward(v: FloatArray) -> FloatArray:
+    def forward(v: Floats) -> Floats:
         return corpus.bags @ v[:size] + lexical * v[size]
 
-    def normal(v: FloatArray) -> FloatArray:
+    def normal(v: Floats) -> Floats:
         fitted = forward(v)
         back = np.append(corpus.bags.T @ fitted, lexical @ fitted)
         back[:size] += _PENALTY * v[:size]
@@ -140,7 +136,7 @@ def _learn_tone(
     return (found[:size] + unit * start.tone).astype(np.float32), unit * STARS_PER_UNIT, mean
 
 
-def _company(corpus: _Corpus, stars: FloatArray, learned: Polarity) -> FloatArray:
+def _company(corpus: _Corpus, stars: Floats, learned: Polarity) -> Floats:
     """Return, for each (word, aspect), the mean of what the rest of the review says about it.
 
     The rest: the shrunk sentiment about the aspect without this word, beyond its regression on the
@@ -166,7 +162,7 @@ def _company(corpus: _Corpus, stars: FloatArray, learned: Polarity) -> FloatArra
     return (total / (count + _COMPANY_PRIOR)).reshape(size, aspects)
 
 
-def _regression(x: FloatArray, y: FloatArray) -> FloatArray:
+def _regression(x: Floats, y: Floats) -> Floats:
     """Return the fitted values of y on x; the mean where x does not vary."""
     spread = x - x.mean()
     variance = float(spread @ spread)
@@ -174,7 +170,7 @@ def _regression(x: FloatArray, y: FloatArray) -> FloatArray:
     return y.mean() + slope * spread
 
 
-def _mean_weight(corpus: _Corpus, learned: Polarity, weights: NDArray[np.float32]) -> float:
+def _mean_weight(corpus: _Corpus, learned: Polarity, weights: Float32s) -> float:
     links, aspects = corpus.links, weights.shape[1]
     pair = links.feature.astype(np.int64) * aspects + links.aspect
     evidence = learned.evidence.ravel()[pair] * links.strength

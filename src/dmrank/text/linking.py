@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import Bools, Float32s, Int32s, Int64s
 from dmrank.text.roles import CONJUNCTION, CONTRAST, FUNCTION, NEGATOR, Roles
-from dmrank.text.vocabulary import CLAUSE_BREAK, SENTENCE_BREAK, Codes
+from dmrank.text.vocabulary import CLAUSE_BREAK, SENTENCE_BREAK, WordCodes
 
 #: How many words a negator reaches.
 _NEGATION_REACH: Final = 4
@@ -52,22 +53,22 @@ class Links:
         Factor on its polarity.
     """
 
-    token: NDArray[np.int64]
-    row: NDArray[np.int32]
+    token: Int64s
+    row: Int32s
     aspect: NDArray[np.int16]
-    feature: NDArray[np.int32]
-    strength: NDArray[np.float32]
-    intensity: NDArray[np.float32]
+    feature: Int32s
+    strength: Float32s
+    intensity: Float32s
 
 
-def mark_features(codes: Codes, roles: Roles) -> NDArray[np.int32]:
+def mark_features(codes: WordCodes, roles: Roles) -> Int32s:
     """Return 2 × the code of each token, + 1 under negation; −1 for tokens that are no word."""
     features = np.empty(len(codes.words), dtype=np.int32)
     _mark(codes.words, roles.bits, features)
     return features
 
 
-def link(codes: Codes, features: NDArray[np.int32], roles: Roles) -> Links:
+def link(codes: WordCodes, features: Int32s, roles: Roles) -> Links:
     """Link the words of every text to aspects."""
     most = len(codes.words)
     links = Links(
@@ -88,7 +89,7 @@ def link(codes: Codes, features: NDArray[np.int32], roles: Roles) -> Links:
 
 
 @cached
-def _mark(words: NDArray[np.int32], bits: NDArray[np.uint8], features: NDArray[np.int32]) -> None:
+def _mark(words: Int32s, bits: NDArray[np.uint8], features: Int32s) -> None:
     reach = 0
     for token in range(len(words)):
         word = words[token]
@@ -107,13 +108,13 @@ def _mark(words: NDArray[np.int32], bits: NDArray[np.uint8], features: NDArray[n
 
 @cached
 def _survey(
-    words: NDArray[np.int32],
+    words: Int32s,
     aspect: NDArray[np.int16],
     bits: NDArray[np.uint8],
-    intensity: NDArray[np.float32],
-    place: NDArray[np.float32],
-    factor: NDArray[np.float32],
-    mentions: NDArray[np.int64],
+    intensity: Float32s,
+    place: Float32s,
+    factor: Float32s,
+    mentions: Int64s,
 ) -> int:
     """Note where each word of a sentence is, its intensity, and the words that name an aspect."""
     count, at, pending = 0, 0.0, 1.0
@@ -140,14 +141,14 @@ def _survey(
 
 @cached
 def _nearest(
-    words: NDArray[np.int32],
+    words: Int32s,
     position: int,
-    place: NDArray[np.float32],
-    mentions: NDArray[np.int64],
+    place: Float32s,
+    mentions: Int64s,
     near: int,
     aspect: NDArray[np.int16],
-    is_opinion: NDArray[np.bool_],
-    beside: NDArray[np.bool_],
+    is_opinion: Bools,
+    beside: Bools,
 ) -> tuple[int, int, float]:
     """Return the first mention within reach, the aspect of the nearest (or −1), and how far it is.
 
@@ -174,20 +175,20 @@ def _nearest(
 
 @cached
 def _link(
-    words: NDArray[np.int32],
-    pointer: NDArray[np.int64],
-    features: NDArray[np.int32],
+    words: Int32s,
+    pointer: Int64s,
+    features: Int32s,
     aspect: NDArray[np.int16],
-    is_opinion: NDArray[np.bool_],
-    beside: NDArray[np.bool_],
+    is_opinion: Bools,
+    beside: Bools,
     bits: NDArray[np.uint8],
-    intensity: NDArray[np.float32],
-    token: NDArray[np.int64],
-    row: NDArray[np.int32],
+    intensity: Float32s,
+    token: Int64s,
+    row: Int32s,
     about: NDArray[np.int16],
-    feature: NDArray[np.int32],
-    strength: NDArray[np.float32],
-    degree: NDArray[np.float32],
+    feature: Int32s,
+    strength: Float32s,
+    degree: Float32s,
 ) -> int:
     longest = 0
     for r in range(len(pointer) - 1):

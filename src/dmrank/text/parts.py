@@ -10,12 +10,12 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import polars as pl
 
 from dmrank.support.errors import ConfigError, DataError
-from dmrank.support.files import atomic_path, table_format, write_table
+from dmrank.support.files import atomic_path, write_table
 from dmrank.text.extractor import Summary
 
 _RUN: Final = "run.json"
@@ -97,19 +97,7 @@ class Parts:
                 f"nothing to extract in any of {self.summary.reviews:,} reviews; is this the "
                 "column with the text, and the right lexicon?"
             )
-        ending, gzipped = table_format(self.target)
-        compression: Literal["gzip", "uncompressed"] = "gzip" if gzipped else "uncompressed"
-        rows = pl.scan_parquet(filled, glob=False)
-        with atomic_path(self.target) as temporary:
-            if ending == ".parquet":
-                rows.sink_parquet(temporary, metadata=dict(metadata))
-            elif ending == ".jsonl":
-                rows.sink_ndjson(temporary, compression=compression, check_extension=False)
-            else:
-                separator = "\t" if ending == ".tsv" else ","
-                rows.sink_csv(
-                    temporary, separator=separator, compression=compression, check_extension=False
-                )
+        write_table(pl.scan_parquet(filled, glob=False), self.target, metadata=metadata)
         self.remove()
         return self.target
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dmrank.support.arrays import Float32s
 from dmrank.support.containers import read_container, write_container
 from dmrank.text.lexicon import Lexicon
 from dmrank.text.roles import FUNCTION, Roles, assign_roles
@@ -57,9 +57,9 @@ class Polarity:
     lexicon: Lexicon
     words: tuple[str, ...]
     roles: Roles
-    tone: NDArray[np.float32]
-    weights: NDArray[np.float32]
-    evidence: NDArray[np.float32]
+    tone: Float32s
+    weights: Float32s
+    evidence: Float32s
     mean_stars: float = _MIDDLE
     mean_weight: float = 0.0
     reviews: int = 0
@@ -130,7 +130,7 @@ def lexicon_polarity(lexicon: Lexicon, words: tuple[str, ...] = ()) -> Polarity:
     )
 
 
-def negated_too(polarity: NDArray[np.float32]) -> NDArray[np.float32]:
+def negated_too(polarity: Float32s) -> Float32s:
     """Put after each row the same row under negation."""
     both = np.repeat(polarity, 2, axis=0)
     both[1::2] *= np.float32(_NEGATED)

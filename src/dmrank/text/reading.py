@@ -11,10 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import Bools, Int32s, Int64s
 from dmrank.text.linking import Links, link, mark_features
 from dmrank.text.roles import ENGLISH, FOREIGN, FUNCTION, Roles
 from dmrank.text.tokens import Tokens, join_texts, tokenize
-from dmrank.text.vocabulary import Codes
+from dmrank.text.vocabulary import WordCodes
 
 _ENTITY: Final = r"&(#[0-9]+|#x[0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);"
 #: English text is mostly function words, opinions and words of the lexicon; a text of at least so
@@ -34,7 +35,7 @@ class Reading:
     ----------
     tokens : Tokens
         The words, with the text that they are in.
-    codes : Codes
+    codes : WordCodes
         The words as codes, phrases merged.
     features : int32 array
         2 × the code of each token, + 1 under negation; −1 for tokens that are no word.
@@ -47,11 +48,11 @@ class Reading:
     """
 
     tokens: Tokens
-    codes: Codes
-    features: NDArray[np.int32]
+    codes: WordCodes
+    features: Int32s
     links: Links
-    empty: NDArray[np.bool_]
-    foreign: NDArray[np.bool_]
+    empty: Bools
+    foreign: Bools
 
     def __len__(self) -> int:
         return len(self.empty)
@@ -105,19 +106,17 @@ def read_texts(texts: pl.Series, roles: Roles) -> Reading:
     return Reading(tokens, codes, features, links, words == 0, foreign)
 
 
-def _judge_language(codes: Codes, roles: Roles) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _judge_language(codes: WordCodes, roles: Roles) -> tuple[Int64s, Bools]:
     """Return the number of words of each text, and whether they are not English."""
     counts = _count(codes.words, codes.pointer, roles.bits)
     words, known, function, other = counts
-    foreign: NDArray[np.bool_] = (other > function) & (other >= 2)
+    foreign: Bools = (other > function) & (other >= 2)
     for least, share in _ENGLISH_SHARES:
         foreign |= (words >= least) & (known < share * words)
     return words, foreign
 
 
-def _link_english(
-    codes: Codes, features: NDArray[np.int32], roles: Roles, foreign: NDArray[np.bool_]
-) -> Links:
+def _link_english(codes: WordCodes, features: Int32s, roles: Roles, foreign: Bools) -> Links:
     links = link(codes, features, roles)
     if not foreign.any():
         return links
@@ -126,9 +125,7 @@ def _link_english(
 
 
 @cached
-def _count(
-    words: NDArray[np.int32], pointer: NDArray[np.int64], bits: NDArray[np.uint8]
-) -> NDArray[np.int64]:
+def _count(words: Int32s, pointer: Int64s, bits: NDArray[np.uint8]) -> Int64s:
     """Count in each text all words, those known as English, function words, and foreign ones."""
     rows = len(pointer) - 1
     counts = np.zeros((4, rows), dtype=np.int64)
@@ -144,9 +141,7 @@ def _count(
 
 
 @cached
-def _forget(
-    features: NDArray[np.int32], pointer: NDArray[np.int64], rows: NDArray[np.bool_]
-) -> None:
+def _forget(features: Int32s, pointer: Int64s, rows: Bools) -> None:
     for row in range(len(pointer) - 1):
         if rows[row]:
             features[pointer[row] : pointer[row + 1]] = -1

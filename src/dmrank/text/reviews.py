@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.data.reading.tables import Table, Types
+from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.text.reading import clean_texts
 
@@ -162,7 +162,7 @@ class _Drawn:
 
 def to_stars(
     overall: pl.Series, scale: tuple[float, float], name: str, column: str, first_row: int
-) -> NDArray[np.float64]:
+) -> Floats:
     """Map overall ratings to stars from 1 to 5, NaN where missing; refuse those off the scale."""
     low, high = scale
     if not (np.isfinite(scale).all() and low < high):

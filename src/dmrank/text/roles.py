@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dmrank.support.arrays import Bools, Float32s
 from dmrank.text.english import English, english
 from dmrank.text.lexicon import Lexicon, forms_of
 from dmrank.text.vocabulary import Vocabulary
@@ -54,12 +55,12 @@ class Roles:
     vocabulary: Vocabulary
     aspects: tuple[str, ...]
     aspect: NDArray[np.int16]
-    is_opinion: NDArray[np.bool_]
-    beside: NDArray[np.bool_]
+    is_opinion: Bools
+    beside: Bools
     bits: NDArray[np.uint8]
-    intensity: NDArray[np.float32]
-    general: NDArray[np.float32]
-    polarity: NDArray[np.float32]
+    intensity: Float32s
+    general: Float32s
+    polarity: Float32s
 
 
 def assign_roles(lexicon: Lexicon, words: Iterable[str] = ()) -> Roles:
@@ -123,7 +124,7 @@ def _assign_aspects(roles: Roles, lexicon: Lexicon) -> None:
             roles.polarity[beside, k] = sign * _LISTED
 
 
-def _set(values: NDArray[np.float32], vocabulary: Vocabulary, entries: dict[str, float]) -> None:
+def _set(values: Float32s, vocabulary: Vocabulary, entries: dict[str, float]) -> None:
     codes = np.array(vocabulary.codes(list(entries)))
     # A symbol that texts are not searched for has no code.
     values[codes[codes >= 0]] = np.array(list(entries.values()))[codes >= 0]

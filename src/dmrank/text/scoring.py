@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import Float32s, Floats, Int32s, Int64s
 from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.text.polarity import Polarity
 from dmrank.text.reading import Reading
@@ -24,8 +24,6 @@ _STEP: Final = 3.0
 _MARGIN: Final = 0.25
 #: Stars are coarse: a little of the text's tone tells a high four from a low one.
 _TONE_IN_OVERALL: Final = 0.1
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,13 +40,13 @@ class Scores:
         The overall rating that the text alone suggests, in stars from 1 to 5.
     """
 
-    mentions: NDArray[np.int32]
-    total: FloatArray
-    evidence: FloatArray
-    tone: FloatArray
+    mentions: Int32s
+    total: Floats
+    evidence: Floats
+    tone: Floats
 
     @property
-    def sentiment(self) -> FloatArray:
+    def sentiment(self) -> Floats:
         """The mean polarity about each aspect, from −1 to 1; NaN where it is not mentioned."""
         mean = self.total / np.maximum(self.evidence, 1e-9)
         return np.where(self.mentions > 0, np.clip(mean, -1.0, 1.0), np.nan)
@@ -61,7 +59,7 @@ def score(reading: Reading, polarity: Polarity) -> Scores:
     by_word = links.feature.astype(np.int64) * aspects + links.aspect
     shape = (rows, aspects)
 
-    def add(values: NDArray[np.float32]) -> FloatArray:
+    def add(values: Float32s) -> Floats:
         return np.bincount(cell, values, rows * aspects).astype(np.float64).reshape(shape)
 
     names = polarity.roles.aspect[links.feature >> 1] >= 0
@@ -73,7 +71,7 @@ def score(reading: Reading, polarity: Polarity) -> Scores:
     )
 
 
-def predict_tone(reading: Reading, polarity: Polarity) -> FloatArray:
+def predict_tone(reading: Reading, polarity: Polarity) -> Floats:
     """Predict the overall rating of each text, in stars from 1 to 5."""
     row, feature = distinct_features(reading, len(polarity.tone))
     rows = len(reading)
@@ -82,7 +80,7 @@ def predict_tone(reading: Reading, polarity: Polarity) -> FloatArray:
     return np.clip(polarity.mean_stars + total / np.sqrt(count + 1.0), 1.0, 5.0)
 
 
-def distinct_features(reading: Reading, size: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def distinct_features(reading: Reading, size: int) -> tuple[Int32s, Int32s]:
     """Return the features that each text has, each once per text."""
     seen = np.full(size, -1, dtype=np.int32)
     row, feature = np.empty_like(reading.features), np.empty_like(reading.features)
@@ -93,11 +91,11 @@ def distinct_features(reading: Reading, size: int) -> tuple[NDArray[np.int32], N
 def rate(
     scores: Scores,
     polarity: Polarity,
-    overall: FloatArray | None = None,
+    overall: Floats | None = None,
     *,
     mapping: Mapping = "shrunk",
     fill: bool = False,
-) -> FloatArray:
+) -> Floats:
     """Map what is said about each aspect to stars from 1 to 5.
 
     Parameters
@@ -136,11 +134,11 @@ def rate(
 
 @cached
 def _distinct(
-    features: NDArray[np.int32],
-    pointer: NDArray[np.int64],
-    seen: NDArray[np.int32],
-    row: NDArray[np.int32],
-    feature: NDArray[np.int32],
+    features: Int32s,
+    pointer: Int64s,
+    seen: Int32s,
+    row: Int32s,
+    feature: Int32s,
 ) -> int:
     count = 0
     for r in range(len(pointer) - 1):

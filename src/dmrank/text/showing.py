@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dmrank.support.arrays import Floats
 from dmrank.text.extractor import Extractor
 from dmrank.text.reading import Reading, read_texts
 from dmrank.text.vocabulary import SENTENCE_BREAK
@@ -52,9 +53,7 @@ class Shown:
     note: str = ""
 
 
-def show_reviews(
-    texts: pl.Series, stars: NDArray[np.float64] | None, extractor: Extractor
-) -> list[Shown]:
+def show_reviews(texts: pl.Series, stars: Floats | None, extractor: Extractor) -> list[Shown]:
     r"""Return clean texts with what is said about which aspect.
 
     Examples
@@ -105,7 +104,7 @@ def _spans(reading: Reading, row: int, extractor: Extractor) -> tuple[Span, ...]
     return tuple(span for span in spans if span.text)
 
 
-def _said(reading: Reading, chosen: NDArray[np.intp], extractor: Extractor) -> NDArray[np.float64]:
+def _said(reading: Reading, chosen: NDArray[np.intp], extractor: Extractor) -> Floats:
     """Return the polarity of linked words; of those that are no opinion, that of their sentence."""
     links, polarity = reading.links, extractor.polarity
     feature, aspect = links.feature[chosen], links.aspect[chosen]

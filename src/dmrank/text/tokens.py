@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import Int64s
 
 #: In place of a word's hash: where a sentence ends, and where a clause does.
 SENTENCE_END: Final = 0
@@ -71,10 +72,10 @@ class Tokens:
 
     text: NDArray[np.uint8]
     hashes: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    pointer: NDArray[np.int64]
-    foreign: NDArray[np.int64]
+    starts: Int64s
+    ends: Int64s
+    pointer: Int64s
+    foreign: Int64s
 
     def spelling(self, token: int) -> str:
         """Return a token as it is looked up: in lower case, without a final 's."""
@@ -84,7 +85,7 @@ class Tokens:
         return word.removesuffix("'s")
 
 
-def join_texts(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def join_texts(texts: pl.Series) -> tuple[NDArray[np.uint8], Int64s]:
     """Return the bytes of all texts (no nulls) one after the other, and where each begins."""
     pointer = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum(texts.str.len_bytes().to_numpy(), out=pointer[1:])
@@ -92,7 +93,7 @@ def join_texts(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return np.frombuffer(joined.encode(), dtype=np.uint8), pointer
 
 
-def tokenize(text: NDArray[np.uint8], pointer: NDArray[np.int64]) -> Tokens:
+def tokenize(text: NDArray[np.uint8], pointer: Int64s) -> Tokens:
     """Split texts, given as by :func:`join_texts`.
 
     Examples
@@ -225,14 +226,14 @@ def _read_other(
 @cached
 def _split(
     text: NDArray[np.uint8],
-    pointer: NDArray[np.int64],
+    pointer: Int64s,
     fold: NDArray[np.uint8],
     breaks: NDArray[np.uint8],
     hashes: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    tokens: NDArray[np.int64],
-    foreign: NDArray[np.int64],
+    starts: Int64s,
+    ends: Int64s,
+    tokens: Int64s,
+    foreign: Int64s,
 ) -> int:
     count = 0
     for row in range(len(pointer) - 1):

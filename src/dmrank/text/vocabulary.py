@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached
+from dmrank.support.arrays import Int32s, Int64s
 from dmrank.text.tokens import CLAUSE_END, SENTENCE_END, Tokens, join_texts, tokenize
 
 #: Codes of tokens that are no known word.
@@ -20,7 +21,7 @@ SENTENCE_BREAK: Final = -3
 
 
 @dataclass(frozen=True)
-class Codes:
+class WordCodes:
     """Tokens as codes of a vocabulary; a phrase is one token.
 
     Attributes
@@ -33,10 +34,10 @@ class Codes:
         Tokens of text r are `pointer[r]` to `pointer[r + 1]`.
     """
 
-    words: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    pointer: NDArray[np.int64]
+    words: Int32s
+    starts: Int64s
+    ends: Int64s
+    pointer: Int64s
 
 
 def split_entries(entries: Sequence[str]) -> list[tuple[str, ...]]:
@@ -103,7 +104,7 @@ class Vocabulary:
         """Return the codes of many entries."""
         return [self.code(entry) for entry in entries]
 
-    def encode(self, tokens: Tokens) -> Codes:
+    def encode(self, tokens: Tokens) -> WordCodes:
         """Look every token up; of several phrases that begin at a word the longest counts."""
         single = np.empty(len(tokens.hashes), dtype=np.int32)
         keys, values = self._table
@@ -116,10 +117,10 @@ class Vocabulary:
             single, tokens.starts, tokens.ends, tokens.pointer,
             first, edges, words, targets, phrase, codes, starts, ends, pointer,
         )  # fmt: skip
-        return Codes(codes[:count], starts[:count], ends[:count], pointer)
+        return WordCodes(codes[:count], starts[:count], ends[:count], pointer)
 
 
-def _hash_table(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+def _hash_table(words: Sequence[str]) -> tuple[NDArray[np.uint64], Int32s]:
     """Return an open-addressing table from the hash of a word to its position."""
     tokens = tokenize(*join_texts(pl.Series(list(words), dtype=pl.String)))
     hashes = tokens.hashes[tokens.pointer[:-1]]
@@ -129,9 +130,7 @@ def _hash_table(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.in
     return keys, values
 
 
-Trie = tuple[
-    NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]
-]
+Trie = tuple[Int32s, Int32s, Int32s, Int32s, Int32s]
 
 
 def _make_trie(phrases: Sequence[Sequence[int]], n_words: int) -> Trie:
@@ -157,9 +156,7 @@ def _make_trie(phrases: Sequence[Sequence[int]], n_words: int) -> Trie:
 
 
 @cached
-def _insert(
-    hashes: NDArray[np.uint64], keys: NDArray[np.uint64], values: NDArray[np.int32]
-) -> None:
+def _insert(hashes: NDArray[np.uint64], keys: NDArray[np.uint64], values: Int32s) -> None:
     mask = np.uint64(len(keys) - 1)
     for code in range(len(hashes)):
         slot = hashes[code] & mask
@@ -172,8 +169,8 @@ def _insert(
 def _look_up(
     hashes: NDArray[np.uint64],
     keys: NDArray[np.uint64],
-    values: NDArray[np.int32],
-    codes: NDArray[np.int32],
+    values: Int32s,
+    codes: Int32s,
 ) -> None:
     mask = np.uint64(len(keys) - 1)
     for token in range(len(hashes)):
@@ -189,19 +186,19 @@ def _look_up(
 
 @cached
 def _merge_phrases(
-    single: NDArray[np.int32],
-    single_starts: NDArray[np.int64],
-    single_ends: NDArray[np.int64],
-    single_pointer: NDArray[np.int64],
-    first: NDArray[np.int32],
-    edges: NDArray[np.int32],
-    words: NDArray[np.int32],
-    targets: NDArray[np.int32],
-    phrase: NDArray[np.int32],
-    codes: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    pointer: NDArray[np.int64],
+    single: Int32s,
+    single_starts: Int64s,
+    single_ends: Int64s,
+    single_pointer: Int64s,
+    first: Int32s,
+    edges: Int32s,
+    words: Int32s,
+    targets: Int32s,
+    phrase: Int32s,
+    codes: Int32s,
+    starts: Int64s,
+    ends: Int64s,
+    pointer: Int64s,
 ) -> int:
     count = 0
     for row in range(len(single_pointer) - 1):

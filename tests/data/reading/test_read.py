@@ -186,6 +186,13 @@ def test_no_aspects_means_implicit_feedback(table: pl.DataFrame) -> None:
     assert ratings.values.tolist() == [[1], [1], [1]]
 
 
+def test_the_key_of_the_scale_in_parquet_files_never_changes(tmp_path: Path) -> None:
+    """Files that were written by earlier versions keep their scale."""
+    rows = pl.DataFrame({"user": ["a"], "item": ["x"], "p": [3.0]})
+    rows.write_parquet(tmp_path / "old.parquet", metadata={"dmrank.scale": '{"p": [1, 20]}'})
+    assert read_ratings(tmp_path / "old.parquet", verbose=False).scale.tolist() == [[1, 20]]
+
+
 def test_the_scale_survives_parquet(tmp_path: Path) -> None:
     ratings = Ratings.from_arrays(["a"], ["x"], [[3, 4]], aspects=["p", "q"], scale={"p": (1, 20)})
     ratings.write(tmp_path / "r.parquet")

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dmrank.data.ids import Ids
 from dmrank.data.indexing import Indexer
@@ -16,20 +15,21 @@ from dmrank.data.ratings import INTERACTION, NO_TIMESTAMP, Ratings
 from dmrank.data.reading.columns import Columns
 from dmrank.data.reading.tables import Table
 from dmrank.data.scale import ScaleLike, declared_scale
+from dmrank.support.arrays import Array, Bools, Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
 
 
 @dataclass(frozen=True)
-class Rows:
+class Collected:
     """The rows of a table in their order, ids as codes, values in blocks of rows."""
 
-    users: NDArray[np.int32]
-    items: NDArray[np.int32]
+    users: Int32s
+    items: Int32s
     user_ids: Ids
     item_ids: Ids
     aspects: tuple[str, ...]
-    values: list[NDArray[np.float32]]
-    timestamps: NDArray[np.int64] | None
+    values: list[Float32s]
+    timestamps: Int64s | None
     item_names: pl.Series | None
     repeated: int = 0
 
@@ -49,8 +49,8 @@ class Rows:
 
 
 def collect_wide(
-    table: Table, columns: Columns, missing: NDArray[np.float32], scale: ScaleLike | None
-) -> Rows:
+    table: Table, columns: Columns, missing: Float32s, scale: ScaleLike | None
+) -> Collected:
     """Collect a table with one column per aspect."""
     names = columns.aspects or ()
     aspects = names or (INTERACTION,)
@@ -67,13 +67,13 @@ def collect_wide(
 
 
 def collect_long(
-    table: Table, columns: Columns, missing: NDArray[np.float32], scale: ScaleLike | None
-) -> Rows:
+    table: Table, columns: Columns, missing: Float32s, scale: ScaleLike | None
+) -> Collected:
     """Collect a table with one row per user, item and aspect."""
     aspect, rating = str(columns.aspect), str(columns.rating)
     collector = _Collector(table, columns)
     aspect_index = _AspectIndex(table, aspect)
-    codes: list[NDArray[np.int32]] = []
+    codes: list[Int32s] = []
     for batch in collector.stream([rating], [aspect]):
         codes.append(aspect_index.add(batch[aspect], collector.first_row))
         values = _to_array(batch[[rating]], missing)
@@ -98,7 +98,7 @@ class _AspectIndex:
         self.table, self.column = table, column
         self.code_of: dict[str, int] = {}
 
-    def add(self, names: pl.Series, first_row: int) -> NDArray[np.int32]:
+    def add(self, names: pl.Series, first_row: int) -> Int32s:
         """Return the codes of a batch of aspect names."""
         if names.null_count():
             row = first_row + (names.is_null().arg_max() or 0)
@@ -112,7 +112,7 @@ class _AspectIndex:
         return codes.to_numpy()
 
 
-def _pivot(long: Rows, aspect_codes: NDArray[np.int32], stars: NDArray[np.float32]) -> Rows:
+def _pivot(long: Collected, aspect_codes: Int32s, stars: Float32s) -> Collected:
     """Put the rows of one (user, item) side by side.
 
     With timestamps the latest evaluation counts: older rows of the same (user, item) go. Of an
@@ -122,7 +122,7 @@ def _pivot(long: Rows, aspect_codes: NDArray[np.int32], stars: NDArray[np.float3
     pairs, pair_of_row = np.unique(key, return_inverse=True)
     values = np.full((len(pairs), len(long.aspects)), np.nan, dtype=np.float32)
     latest = None
-    keep: NDArray[np.bool_] | slice = slice(None)
+    keep: Bools | slice = slice(None)
     if long.timestamps is not None:
         latest = np.full(len(pairs), NO_TIMESTAMP)
         np.maximum.at(latest, pair_of_row, long.timestamps)
@@ -140,7 +140,9 @@ def _pivot(long: Rows, aspect_codes: NDArray[np.int32], stars: NDArray[np.float3
     )
 
 
-def _select_aspects(table: Table, column: str, rows: Rows, wanted: tuple[str, ...]) -> Rows:
+def _select_aspects(
+    table: Table, column: str, rows: Collected, wanted: tuple[str, ...]
+) -> Collected:
     for name in wanted:
         if name not in rows.aspects:
             raise DataError(
@@ -151,7 +153,7 @@ def _select_aspects(table: Table, column: str, rows: Rows, wanted: tuple[str, ..
     return replace(rows, aspects=wanted, values=[block[:, chosen] for block in rows.values])
 
 
-def _to_array(columns: pl.DataFrame, missing: NDArray[np.float32]) -> NDArray[np.float32]:
+def _to_array(columns: pl.DataFrame, missing: Float32s) -> Float32s:
     values = columns.to_numpy(order="c", writable=True)
     for number in missing:
         values[values == number] = np.nan
@@ -160,14 +162,14 @@ def _to_array(columns: pl.DataFrame, missing: NDArray[np.float32]) -> NDArray[np
 
 def _check_values(
     table: str,
-    values: NDArray[np.float32],
+    values: Float32s,
     columns: Sequence[str],
     bounds: dict[int, tuple[float, float]],
     first_row: int,
 ) -> None:
     """Raise on an infinite value, or one outside its declared scale, naming column and row."""
 
-    def refuse(bad: NDArray[np.bool_], k: int, reason: str) -> None:
+    def refuse(bad: Bools, k: int, reason: str) -> None:
         if bad.any():
             row = int(bad.argmax())
             raise DataError(
@@ -189,10 +191,10 @@ class _Collector:
     def __init__(self, table: Table, columns: Columns) -> None:
         self.table, self.columns = table, columns
         self.user_index, self.item_index = Indexer("user"), Indexer("item")
-        self.users: list[NDArray[np.int32]] = []
-        self.items: list[NDArray[np.int32]] = []
-        self.values: list[NDArray[np.float32]] = []
-        self.times: list[NDArray[np.int64]] = []
+        self.users: list[Int32s] = []
+        self.items: list[Int32s] = []
+        self.values: list[Float32s] = []
+        self.times: list[Int64s] = []
         self.names: list[pl.DataFrame] = []
         self.first_row = 1
 
@@ -229,7 +231,7 @@ class _Collector:
                     f"every row needs a {purpose} id"
                 )
 
-    def _times(self, column: pl.Series) -> NDArray[np.int64]:
+    def _times(self, column: pl.Series) -> Int64s:
         if column.dtype.is_temporal():
             seconds = column.cast(pl.Datetime("us")).dt.epoch("s")
         else:
@@ -251,11 +253,11 @@ class _Collector:
         named = pl.DataFrame([codes, batch[column].alias("name")])
         return named.filter(pl.col("name") != "").unique("code", keep="last")
 
-    def finish(self, aspects: tuple[str, ...]) -> Rows:
+    def finish(self, aspects: tuple[str, ...]) -> Collected:
         """Give the ids their final codes and join the batches."""
         user_ids, final_user = self.user_index.finish()
         item_ids, final_item = self.item_index.finish()
-        return Rows(
+        return Collected(
             users=_replace(_join(self.users, np.int32), final_user),
             items=_replace(_join(self.items, np.int32), final_item),
             user_ids=user_ids,
@@ -266,7 +268,7 @@ class _Collector:
             item_names=self._item_names(final_item) if self.names else None,
         )
 
-    def _item_names(self, final_item: NDArray[np.int32]) -> pl.Series:
+    def _item_names(self, final_item: Int32s) -> pl.Series:
         """Return a name per item; of several names for one item the last counts."""
         found = pl.concat(self.names).unique("code", keep="last")
         names = np.full(len(final_item), "", dtype=object)
@@ -274,7 +276,7 @@ class _Collector:
         return pl.Series("item_name", names, dtype=pl.String)
 
 
-def _replace(codes: NDArray[np.int32], by: NDArray[np.int32]) -> NDArray[np.int32]:
+def _replace(codes: Int32s, by: Int32s) -> Int32s:
     # In place: fresh memory for another array of this length costs more than the look-up.
     return np.take(by, codes, out=codes, mode="clip")
 
@@ -286,7 +288,7 @@ def _parse_dates(text: pl.Series) -> pl.Series:
         return pl.Series([None] * len(text), dtype=pl.Datetime("us"))
 
 
-def _join(parts: list[Any], dtype: type) -> NDArray[Any]:
+def _join(parts: list[Any], dtype: type) -> Array:
     """Concatenate, dropping each part as soon as it is copied, so that two copies never coexist."""
     if not parts:
         return np.empty(0, dtype=dtype)

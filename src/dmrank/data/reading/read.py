@@ -110,14 +110,19 @@ def read_split(directory: str | os.PathLike[str], *, verbose: bool = False) -> S
 
 
 def join_parts(train: Ratings, validation: Ratings, test: Ratings) -> Split:
-    """Give parts that were read one by one a common id map."""
-    parts = (train, validation, test)
-    for name, part in (("validation", validation), ("test", test)):
+    """Make a split of parts that were read one by one."""
+    return Split(*with_common_ids(train, validation=validation, test=test))
+
+
+def with_common_ids(train: Ratings, **others: Ratings) -> list[Ratings]:
+    """Give training ratings and other parts, by their names, a common id map."""
+    for name, part in others.items():
         if part.aspects != train.aspects:
             raise DataError(
                 f"{name} has other aspects than train "
                 f"({', '.join(part.aspects)} against {', '.join(train.aspects)})"
             )
+    parts = [train, *others.values()]
     users = Ids(pl.concat([part.users.series for part in parts]).unique(), kind="user")
     items = Ids(pl.concat([part.items.series for part in parts]).unique(), kind="item")
     name_of: dict[str, str] = {}
@@ -125,7 +130,7 @@ def join_parts(train: Ratings, validation: Ratings, test: Ratings) -> Split:
         if part.item_names is not None:
             name_of |= dict(zip(part.items, part.item_names, strict=True))
     names = pl.Series("item_name", [name_of.get(i, "") for i in items]) if name_of else None
-    return Split(*(part.with_ids(users, items, names) for part in parts))
+    return [part.with_ids(users, items, names) for part in parts]
 
 
 def _scale_from(table: Table, aspects: Sequence[str]) -> ScaleLike | None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from raw_samples import tar_of
 
 from dmrank import Ratings, datasets
 from dmrank.support.errors import ConfigError, DataError
+from tests.datasets.raw_samples import tar_of
 
 CRITERIA = ("overall", "acting", "direction", "story", "visuals")
 
