@@ -10,6 +10,7 @@ from dmrank.evaluation.confidence_levels import (
 )
 from dmrank.evaluation.explanation_error import ExplanationError, explains, explanation_error
 from dmrank.evaluation.judge import evaluate
+from dmrank.evaluation.lift import Lift, lift
 from dmrank.evaluation.order_pairs import OrderPairs, any_pairs, rated_pairs
 from dmrank.evaluation.report import Report
 from dmrank.evaluation.significance import PairedTest, bootstrap_interval, compare_with_best
@@ -21,6 +22,7 @@ __all__ = [
     "CalibrationCurve",
     "ConfidenceLevels",
     "ExplanationError",
+    "Lift",
     "OrderPairs",
     "PairedTest",
     "Report",
@@ -33,6 +35,7 @@ __all__ = [
     "explains",
     "explanation_error",
     "group_sizes",
+    "lift",
     "order_probability",
     "pair_confidence",
     "rated_pairs",

@@ -11,8 +11,10 @@ from dmrank.data.ratings import Ratings, Split
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen, with_ids_of
 from dmrank.evaluation.protocols import Full, Protocol, parse_protocol
 from dmrank.evaluation.report import Report
+from dmrank.evaluation.whole import whole_values
 from dmrank.fitted.scorers import Scorer, make_ranker
-from dmrank.metrics import Coverage, Metric, parse_any_metric
+from dmrank.metrics import Contrast, Coverage, ListLift, Metric, parse_any_metric
+from dmrank.metrics.names import AnyMetric
 from dmrank.models.base import Model
 from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, DataError, did_you_mean
@@ -70,6 +72,7 @@ def evaluate(
     _check_metrics(measured, rule)
     of_each = [metric for metric in measured if isinstance(metric, Metric)]
     of_all = [metric for metric in measured if isinstance(metric, Coverage)]
+    of_model = [metric for metric in measured if isinstance(metric, Contrast | ListLift)]
     rows = len(split.test)
     split = with_ids_of(*next(iter(named.items())), split)
     train, test = split.train, split.test
@@ -94,9 +97,11 @@ def evaluate(
             for shown, value in _joint_values(of_all, held_out, scorer, threads).items():
                 joint[name, aspect, shown] = value
             progress.update(done, note=f"{name} by {aspect}")
+    whole = {name: whole_values(of_model, model, split, threads) for name, model in named.items()}
     return Report(
         values=values,
         joint_values=joint,
+        whole_values=whole,
         users=train.users.names(held_out.users),
         models=tuple(named),
         aspects=tuple(chosen),
@@ -113,7 +118,7 @@ def _check_models(models: Mapping[str, Model], split: Split) -> None:
         check_has_not_seen(name, model, split.test.user_codes, split.test.item_codes)
 
 
-def _check_metrics(metrics: Sequence[Metric | Coverage], protocol: Protocol) -> None:
+def _check_metrics(metrics: Sequence[AnyMetric], protocol: Protocol) -> None:
     if not metrics:
         raise ConfigError("no metric: name at least one, such as 'ndcg@10'")
     for metric in metrics:

@@ -11,7 +11,7 @@ from dmrank.data.ratings import Ratings, Split
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen
 from dmrank.evaluation.opponents import Opponents
 from dmrank.evaluation.warm_rows import WarmRows, warm_rows
-from dmrank.metrics import PairAccuracy, pair_accuracy
+from dmrank.metrics import PairAccuracy, contrast_accuracy, pair_accuracy
 from dmrank.models.base import Model
 from dmrank.support.arrays import Codes, Floats, Int32s, Int64s
 from dmrank.support.errors import ConfigError
@@ -93,6 +93,23 @@ class OrderPairs:
             of_first, of_second = np.split(scores.astype(np.float64), 2)
             differences[rows] = of_first - of_second
         return differences
+
+    def contrast(self, model: Model, *, calibrated: bool = False) -> PairAccuracy:
+        """Return how often the model tells on which of two aspects the items differ more.
+
+        Parameters
+        ----------
+        model : Model
+            A fitted model.
+        calibrated : bool
+            Of calibrated ratings instead of raw scores. Calibration gives each aspect a slope of
+            its own, so that one score for all aspects then tells a little: what a model has to
+            beat to know anything.
+        """
+        predicted = self.predicted(model)
+        if calibrated:
+            predicted = predicted * model.calibration.slope
+        return contrast_accuracy(self.observed, predicted, self.pointer)
 
     def accuracy(self, model: Model) -> PairAccuracy:
         """Return how often the model has the observed order; a predicted tie is a wrong one."""

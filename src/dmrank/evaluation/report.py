@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from dmrank.evaluation.significance import PairedTest, compare_with_best
+from dmrank.evaluation.whole import Estimate
 from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, did_you_mean
 
@@ -36,6 +37,9 @@ class Report:
         Test rows of users or items without a training row, which no metric sees.
     joint_values : mapping of (model, aspect, metric) to float
         Metrics that are one value of all users together, such as coverage.
+    whole_values : mapping of model to mapping of metric to Estimate
+        Metrics that compare a model's scores by one aspect with those by another, such as contrast
+        and lift: mean, ends of a 95 % interval and number of users.
     """
 
     values: Mapping[tuple[str, str, str], Floats]
@@ -47,6 +51,7 @@ class Report:
     protocol: str
     left_out: int
     joint_values: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    whole_values: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
 
     def per_user(self, model: str, metric: str, by: str | None = None) -> Floats:
         """Return the values of a model, one per user.
@@ -60,7 +65,7 @@ class Report:
             that the user has.
         """
         aspect = self._checked(model, metric, by)
-        if self._is_joint(metric):
+        if self._is_joint(metric) or self._is_whole(metric):
             raise ConfigError(
                 f"{metric} is one value of all users together: no user has one, see Report.mean"
             )
@@ -79,6 +84,8 @@ class Report:
         Of `"average"` it is the mean over aspects of these.
         """
         aspect = self._checked(model, metric, by)
+        if self._is_whole(metric):
+            return self.whole_values[model][metric].mean
         if aspect == AVERAGE:
             return float(np.mean([self.mean(model, metric, name) for name in self.aspects]))
         if self._is_joint(metric):
@@ -101,7 +108,7 @@ class Report:
         for metric in self.metrics:
             columns[metric] = [self.mean(model, metric) for model in self.models]
         if len(self.aspects) > 1:
-            for metric in self.metrics:
+            for metric in self._by_aspect:
                 columns[f"{metric} {AVERAGE}"] = [
                     self.mean(model, metric, AVERAGE) for model in self.models
                 ]
@@ -119,7 +126,19 @@ class Report:
             }
             for model in self.models
             for aspect in self.aspects
-            for metric in self.metrics
+            for metric in self._by_aspect
+        ]
+        return pl.DataFrame(rows)
+
+    def intervals(self) -> pl.DataFrame:
+        """Return one row per model and metric of the model as a whole: contrast and lift.
+
+        Columns are model, metric, mean, low, high (a 95 % bootstrap interval) and users.
+        """
+        rows = [
+            {"model": model, "metric": metric, **estimate._asdict()}
+            for model, estimates in self.whole_values.items()
+            for metric, estimate in estimates.items()
         ]
         return pl.DataFrame(rows)
 
@@ -129,10 +148,10 @@ class Report:
         A metric without a value per user, such as coverage, has no test: it gives no comparison.
         By default the first metric that has is used.
         """
-        tested = [name for name in self.metrics if not self._is_joint(name)]
+        tested = [name for name in self._by_aspect if not self._is_joint(name)]
         wanted = metric or next(iter(tested), self.metrics[0])
         self._checked(self.models[0], wanted, by)
-        if self._is_joint(wanted):
+        if self._is_joint(wanted) or self._is_whole(wanted):
             return []
         values = {model: self.per_user(model, wanted, by) for model in self.models}
         return compare_with_best(values)
@@ -145,6 +164,14 @@ class Report:
             if name not in known:
                 raise ConfigError(f"{name!r} was not evaluated; {did_you_mean(name, known)}")
         return aspect
+
+    @property
+    def _by_aspect(self) -> list[str]:
+        """The metrics that have a value for each aspect."""
+        return [metric for metric in self.metrics if not self._is_whole(metric)]
+
+    def _is_whole(self, metric: str) -> bool:
+        return any(metric in estimates for estimates in self.whole_values.values())
 
     def _is_joint(self, metric: str) -> bool:
         return any(name == metric for _, _, name in self.joint_values)

@@ -46,7 +46,8 @@ def calibrate_model(
     assert covariances is not None
     predicted = calibration(users[rows], model.score_pairs(users[rows], items[rows]))
     # Ratings that are all equal leave nothing to spread.
-    spread = covariance_factor(values[rows] - predicted, covariances).clip(min=_LEAST_FACTOR)
+    spread = covariance_factor(values[rows] - predicted, covariances)
+    spread = np.maximum(spread, np.float32(_LEAST_FACTOR))
     eta = degrees_of_freedom(model.family())
     orders = None
     if validation is not None:
