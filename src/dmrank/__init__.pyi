@@ -24,6 +24,7 @@ from dmrank.models import Config as Config
 from dmrank.models import ExSAE as ExSAE
 from dmrank.models import Fitting as Fitting
 from dmrank.models import ItemMean as ItemMean
+from dmrank.models import MixedEffects as MixedEffects
 from dmrank.models import Model as Model
 from dmrank.models import Popularity as Popularity
 from dmrank.models import Search as Search

@@ -23,6 +23,7 @@ from dmrank import (
     DataError,
     ExSAE,
     ItemMean,
+    MixedEffects,
     Model,
     NotFittedError,
     Popularity,
@@ -57,6 +58,7 @@ MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "ials": (IALS, {"factors": 8}),
     "itemmean": (ItemMean, {}),
     "mbpr": (MBPR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
+    "mixedeffects": (MixedEffects, {"iterations": 20, "evaluate_every": 10}),
     "mter": (MTER, {**QUICK, "batch_size": 256, "factors": 4, "ranking_weight": 10.0}),
     "popularity": (Popularity, {}),
     "ptf": (PTF, {"factors": 4, "regularization": 0.1}),
@@ -74,9 +76,9 @@ MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     ),
 }
 #: Models that have the same list for everybody.
-IMPERSONAL = {"itemmean", "popularity"}
+IMPERSONAL = {"itemmean", "mixedeffects", "popularity"}
 #: Models that learn from ratings alone, not from who rated what.
-RATING_PREDICTORS = {"efm", "exsae", "itemmean", "ptf"}
+RATING_PREDICTORS = {"efm", "exsae", "itemmean", "mixedeffects", "ptf"}
 #: Models that learn from who rated what alone, with one score for all aspects.
 WITHOUT_ASPECTS = {"ease", "ials", "popularity"}
 #: Models without random numbers.
@@ -302,7 +304,7 @@ def test_a_training_that_was_killed_goes_on_to_the_same_bits(
         make(seed=8).fit(board, checkpoint=tmp_path)
 
 
-@models(without=DETERMINISTIC)
+@models(without=DETERMINISTIC | {"mixedeffects"})
 def test_another_seed_is_another_run(name: str, make, board: Ratings) -> None:
     one, two = (
         make(seed=seed).fit(board).predict("u03", list(board.items), raw=True) for seed in (1, 2)

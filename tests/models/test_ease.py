@@ -5,6 +5,7 @@ import pytest
 
 from dmrank import EASE, ConfigError, DataError, Ratings
 from dmrank.models import ease
+from dmrank.training.least_squares import item_regression
 
 
 def rated_matrix(ratings: Ratings) -> np.ndarray:
@@ -92,4 +93,4 @@ def test_too_little_regularization_is_refused() -> None:
 
 def test_a_matrix_without_inverse_is_refused() -> None:
     with pytest.raises(DataError, match="raise regularization"):
-        ease._inverse(np.array([[1, 2], [2, 1]], dtype=np.float32))
+        item_regression._inverse(np.array([[1, 2], [2, 1]], dtype=np.float32))

@@ -14,7 +14,6 @@ from dmrank.fitted.calibrating import (
     blocks,
     degrees_of_freedom,
     has_covariances,
-    pair_covariances,
     pair_differences,
 )
 from dmrank.fitted.contract import FittedModel
@@ -138,7 +137,8 @@ def order_confidences(
     mean = model.score_pairs(users, first) - model.score_pairs(users, second)
     sure = np.empty(len(users))
     for rows in blocks(len(users)):
-        covariances = pair_covariances(model, users[rows], first[rows], second[rows])
+        covariances = model.pair_covariances(users[rows], first[rows], second[rows])
+        assert covariances is not None
         sure[rows] = confidence(mean[rows], covariances, model.family())
     return sure
 

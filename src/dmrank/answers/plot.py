@@ -67,7 +67,9 @@ def plot_comparison(
     catalogue = model.catalogue
     u = np.array([catalogue.users.code(user)])
     a, b = (np.array([catalogue.items.code(name)]) for name in (first, second))
-    covariance = covariances_of(model, u, a) + covariances_of(model, u, b)
+    covariances_of(model, u, a)  # or refuse a model that knows none
+    covariance = model.pair_covariances(u, a, b)
+    assert covariance is not None
     mean = rating_differences(model, u, a, b)[0]
     if not mean.any() or first == second:
         raise DataError(f"{first!r} and {second!r} do not differ: there is no direction to draw")

@@ -23,6 +23,7 @@ from dmrank.training.held_out import HeldOut
 
 #: So many ratings are enough for one number.
 _ENOUGH_ROWS = 20_000
+_LEAST_FACTOR = 1e-6
 #: Vectors whose matrices are in memory at once.
 _BLOCK = 8_192
 
@@ -44,7 +45,8 @@ def calibrate_model(
     covariances = model.covariances(users[rows], items[rows])
     assert covariances is not None
     predicted = calibration(users[rows], model.score_pairs(users[rows], items[rows]))
-    spread = covariance_factor(values[rows] - predicted, covariances)
+    # Ratings that are all equal leave nothing to spread.
+    spread = covariance_factor(values[rows] - predicted, covariances).clip(min=_LEAST_FACTOR)
     eta = degrees_of_freedom(model.family())
     orders = None
     if validation is not None:
@@ -94,7 +96,8 @@ def pair_differences(
     raw = model.score_pairs(users, first) - model.score_pairs(users, second)
     deviation = np.empty(raw.shape)
     for rows in blocks(len(users)):
-        covariances = pair_covariances(model, users[rows], first[rows], second[rows])
+        covariances = model.pair_covariances(users[rows], first[rows], second[rows])
+        assert covariances is not None
         deviation[rows] = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     return np.asarray(calibration.slope * raw, dtype=np.float64), deviation
 
@@ -103,14 +106,6 @@ def has_covariances(model: FittedModel) -> bool:
     """Return whether a model knows how the aspects of a rating vary together."""
     anyone = np.zeros(1, dtype=np.int32)
     return model.covariances(anyone, anyone) is not None
-
-
-def pair_covariances(model: FittedModel, users: Codes, first: Codes, second: Codes) -> Floats:
-    """Return Σ_uij = Σ_ui + Σ_uj of a model that has covariances."""
-    one, other = model.covariances(users, first), model.covariances(users, second)
-    assert one is not None
-    assert other is not None
-    return one + other
 
 
 def blocks(rows: int) -> list[slice]:

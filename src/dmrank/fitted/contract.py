@@ -102,6 +102,11 @@ class FittedModel(ABC):
         """
         return None
 
+    def pair_covariances(self, users: Codes, first: Codes, second: Codes) -> Floats | None:
+        """Return Σ_uij of the difference of two ratings of one user; by default Σ_ui + Σ_uj."""
+        one, other = self.covariances(users, first), self.covariances(users, second)
+        return None if one is None or other is None else one + other
+
     def family(self) -> Family:
         """Return the family of the density whose covariance Σ_ui is."""
         return Gaussian()

@@ -33,6 +33,8 @@ class Fitting:
         Called with the history after each evaluation.
     warm_start : WarmStart or None
         What an existing model knows, from which training goes on.
+    validation : Ratings or None
+        The validation ratings themselves, for what a model chooses by them.
     """
 
     ratings: Ratings
@@ -40,6 +42,7 @@ class Fitting:
     checkpoint: str | os.PathLike[str] | None = None
     callback: Callable[[History], None] | None = None
     warm_start: WarmStart | None = None
+    validation: Ratings | None = None
 
     def training_data(self, missing: Missing = "marginalize") -> TrainingData:
         """Return the ratings on the training scale 1–5, as training code takes them."""

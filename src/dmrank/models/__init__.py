@@ -12,17 +12,18 @@ from dmrank.models.exsae import ExSAE, ExSAEConfig
 from dmrank.models.ials import IALS, IALSConfig
 from dmrank.models.itemmean import ItemMean, ItemMeanConfig
 from dmrank.models.mbpr import MBPR, MBPRConfig
+from dmrank.models.mixedeffects import MixedEffects, MixedEffectsConfig
 from dmrank.models.mter import MTER, MTERConfig
 from dmrank.models.popularity import Popularity, PopularityConfig
 from dmrank.models.ptf import PTF, PTFConfig
 from dmrank.models.spsmtl import SPSMTL, SPSMTLConfig
 from dmrank.support.errors import ConfigError, did_you_mean
 
+_KINDS: tuple[type[Model], ...] = (
+    DMR, EASE, EFM, ExSAE, IALS, ItemMean, MBPR, MixedEffects, MTER, Popularity, PTF, SPSMTL,
+)  # fmt: skip
 #: Models by their name on the command line.
-MODELS: dict[str, type[Model]] = {
-    kind.__name__.lower(): kind
-    for kind in (DMR, EASE, EFM, ExSAE, IALS, ItemMean, MBPR, MTER, Popularity, PTF, SPSMTL)
-}
+MODELS: dict[str, type[Model]] = {kind.__name__.lower(): kind for kind in _KINDS}
 
 
 def find_model(name: str) -> type[Model]:
@@ -62,6 +63,8 @@ __all__ = [
     "ItemMeanConfig",
     "MBPRConfig",
     "MTERConfig",
+    "MixedEffects",
+    "MixedEffectsConfig",
     "Model",
     "PTFConfig",
     "Popularity",

@@ -168,6 +168,7 @@ class Model(FittedModel):
             checkpoint,
             callback,
             None if start is None else self._warm_start(start, ratings),
+            validation,
         )
         self._forget()
         self._catalogue = Catalogue.from_ratings(ratings)

@@ -282,3 +282,27 @@ def _density(
         return np.asarray(flat * np.exp(-square / 2))
     eta = degrees_of_freedom
     return np.asarray(flat * (1 + square / eta) ** (-(eta + 2) / 2))
+
+
+def draw_directions(covariance: NDArray[np.float64], aspects: tuple[str, ...], of: str) -> Figure:
+    """Draw correlations, and the share of the variance in each principal direction."""
+    names = [name.replace("_", " ") for name in aspects]
+    deviations = np.sqrt(np.diagonal(covariance))
+    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    share = values / values.sum()
+    size = 2.2 + 0.5 * len(aspects)
+    with figure(2 * size + 1.2, size) as drawn:
+        left, right = drawn.subplots(1, 2)
+        draw_correlation(left, covariance / np.outer(deviations, deviations), names)
+        left.set_title(f"Effects of {of}: correlation of aspects")
+        bars = right.bar(np.arange(1, len(share) + 1), 100 * share, color=COLOURS[0])
+        right.bar_label(bars, [f"{value:.0%}" for value in share], fontsize=9, padding=2)
+        # How many directions there would be if all counted the same (participation ratio).
+        count = values.sum() ** 2 / np.square(values).sum()
+        right.set_title(f"Variance by direction: as much as {count:.1f} equal ones")
+        right.set(
+            xlabel="principal direction", ylabel="% of variance", xticks=range(1, len(share) + 1)
+        )
+        right.grid(axis="y", alpha=0.25)
+    return drawn

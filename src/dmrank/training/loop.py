@@ -72,6 +72,7 @@ def train(
     callback: Callable[[History], None] | None = None,
     title: str = "training",
     samples_per_iteration: int = 0,
+    keep_last: bool = False,
 ) -> History:
     """Run iterations until they are done, nothing improves, or somebody interrupts.
 
@@ -99,6 +100,8 @@ def train(
         What the progress bar says.
     samples_per_iteration : int
         For the speed that the progress bar shows.
+    keep_last : bool
+        End with the last parameters, whatever `evaluate` says of them: for what converges.
     """
     history, best, first = History(), _Best(), 0
     if checkpoint is not None and (saved := checkpoint.load()) is not None:
@@ -123,7 +126,7 @@ def train(
                 first += count
                 value = float("nan") if evaluate is None else evaluate()
                 history.add(first, objective, value)
-                if evaluate is None:
+                if evaluate is None or keep_last:
                     best.keep(parameters)
                 else:
                     best.offer(value, parameters)

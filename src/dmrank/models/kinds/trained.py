@@ -27,6 +27,7 @@ class TrainedModel(Model):
         *,
         learned: Callable[[], dict[str, Array]] | None = None,
         samples_per_iteration: int = 0,
+        keep_last: bool = False,
     ) -> None:
         """Run iterations, and put the best that was learned into `self.arrays`.
 
@@ -34,7 +35,7 @@ class TrainedModel(Model):
         ----------
         fitting : Fitting
             What to learn from.
-        run, parameters, state, samples_per_iteration
+        run, parameters, state, samples_per_iteration, keep_last
             See `training.loop.train`.
         learned : callable, optional
             Makes the arrays that the model ranks with from the current parameters; by default
@@ -57,6 +58,7 @@ class TrainedModel(Model):
             callback=fitting.callback,
             title=type(self).__name__,
             samples_per_iteration=samples_per_iteration,
+            keep_last=keep_last,
         )
         self.arrays = take()
 

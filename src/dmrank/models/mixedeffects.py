@@ -1,0 +1,253 @@
+"""MixedEffects: how items are liked, aspect by aspect, and how users rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import Field
+
+from dmrank.directional.packing import unpack
+from dmrank.fitted.calibrating import held_out_ratings
+from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.scorers import Vectors
+from dmrank.models.config import Count, Positive, Search, TrainingConfig
+from dmrank.models.kinds.trained import TrainedModel
+from dmrank.support.arrays import Array, Codes, Float32s, Floats
+from dmrank.support.plots import draw_directions
+from dmrank.training.data import TrainingData
+from dmrank.training.effects.blocks import Side, find_patterns, precisions, update_effects
+from dmrank.training.effects.em import Effects, crossed_ratings, initial_effects, run_rounds
+from dmrank.training.effects.personal import mean_residuals, personal_strength
+from dmrank.training.least_squares.item_regression import (
+    SparseRows,
+    gram,
+    regress,
+    score_all,
+    score_pairs,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: With more items, the weights of the personal part are larger than the memory of most machines.
+MOST_ITEMS = 20_000
+
+
+class MixedEffectsConfig(TrainingConfig):
+    """Parameters of MixedEffects; nothing in it is random. An iteration is a round of EM."""
+
+    iterations: Count = 30
+    """Rounds of EM; all are run."""
+    evaluate_every: Count = 10
+    """Rounds between two looks at the validation set, which are for the history alone."""
+    personal_regularization: Annotated[Positive, Search((30.0, 100.0, 300.0), log=True)] = 100.0
+    """Weight of the squared weights of the personal part, in variances of what it explains [λ]."""
+    personal_strength: Annotated[float, Field(ge=0, le=2)] | None = None
+    """How much the personal part counts; by default chosen on validation, and 0 without."""
+
+
+class MixedEffects(TrainedModel):
+    """Crossed random effects of users and items with full covariances.
+
+    r_ui = μ + a_u + b_i + e_ui, with a_u ~ N(0, Σ_a), b_i ~ N(0, Σ_b) and e_ui ~ N(0, Σ_e): how
+    users rate, how items are liked, and what is left, each with a K × K covariance that is learned
+    by mean-field EM (`training.effects.em`). An item with few ratings is drawn to what items are
+    like, aspects that it lacks to what those it has say of them.
+
+    Where it helps on validation, a personal part is added: y_ui, the mean over aspects of
+    r − μ − a_u − b_i, regressed item on item with a zero diagonal, as EASE does with who rated
+    what. It moves all aspects alike. A user who is folded in has none until the next fit.
+
+    It answers which of two items a user will like better, not which one they will come to: lists
+    by it alone name what is liked, however few have been there.
+
+    Parameters
+    ----------
+    **parameters
+        See :class:`MixedEffectsConfig`.
+
+    Examples
+    --------
+    >>> from dmrank import make_ratings
+    >>> split = make_ratings(200, 50, 4_000, seed=1).ratings.split()
+    >>> model = MixedEffects().fit(split.train, validation=split.validation)
+    >>> model.compare("u000003", "h000001", "h000002").table.columns
+    ['aspect', 'better', 'difference', 'probability']
+    """
+
+    Config = MixedEffectsConfig
+    config: MixedEffectsConfig
+    scores_are_ratings = True
+
+    def learn(self, fitting: Fitting) -> None:
+        config = self.config
+        data = fitting.training_data(config.missing)
+        ratings, effects = crossed_ratings(data), initial_effects(data)
+
+        def run(first: int, count: int) -> Floats:
+            del first  # a round depends on nothing but the effects
+            return run_rounds(ratings, effects, count, config.threads)
+
+        self._train(
+            fitting,
+            run,
+            effects._asdict(),
+            {},
+            learned=lambda: _learned(effects),
+            samples_per_iteration=2 * len(data.items),
+            keep_last=True,
+        )
+        if config.personal_strength != 0 and len(fitting.ratings.items) <= MOST_ITEMS:
+            self._learn_personal_part(fitting, data)
+
+    def _learn_personal_part(self, fitting: Fitting, data: TrainingData) -> None:
+        """Regress what is left of ratings item on item, and see what it is worth."""
+        config, arrays = self.config, self.arrays
+        if config.personal_strength is None and fitting.validation is None:
+            return
+        left = mean_residuals(data.values - self._effects(data.row_users, data.items))
+        rows = SparseRows(data.user_ptr, data.items, left)
+        products = gram(rows, len(data.item_counts), config.threads)
+        variance = max(float(np.square(left).mean()), 1e-9)
+        weights = regress(products, config.personal_regularization * variance, config.threads)
+        strength = config.personal_strength
+        if strength is None:
+            assert fitting.validation is not None
+            users, items, values = held_out_ratings(fitting.ratings, fitting.validation)
+            strength = personal_strength(
+                users,
+                mean_residuals(values - self._effects(users, items)),
+                score_pairs(rows, users, items, weights, config.threads),
+            )
+        if strength > 0:
+            self.arrays = arrays | {
+                "personal_weights": weights,
+                "personal_pointer": rows.pointer,
+                "personal_items": rows.items,
+                "personal_left": np.float32(strength) * rows.values,
+            }
+
+    # Scores.
+
+    def _effects(self, users: Codes, items: Codes) -> Float32s:
+        """Return μ + a_u + b_i of pairs."""
+        return self.arrays["users"][users] + self.arrays["items"][items]
+
+    def _personal(self) -> SparseRows | None:
+        arrays = self.arrays
+        if "personal_weights" not in arrays:
+            return None
+        pointer = arrays["personal_pointer"]
+        new = len(self.catalogue.users) + 1 - len(pointer)
+        if new > 0:  # users who were folded in
+            pointer = np.append(pointer, np.full(new, pointer[-1]))
+        return SparseRows(pointer, arrays["personal_items"], arrays["personal_left"])
+
+    def scoring_vectors(self, weights: Float32s) -> Vectors | None:
+        if "personal_weights" in self.arrays:
+            return None
+        users, items = self.arrays["users"] @ weights, self.arrays["items"] @ weights
+        ones = np.ones_like(users), np.ones_like(items)
+        return Vectors(np.column_stack([ones[0], users]), np.column_stack([items, ones[1]]))
+
+    def score_block(self, users: Codes, weights: Float32s) -> Float32s:
+        personal = self._personal()
+        if personal is None:
+            return super().score_block(users, weights)
+        own = self.arrays["personal_weights"]
+        scores = weights.sum() * score_all(personal, users, own, self.config.threads)
+        scores += self.arrays["items"] @ weights
+        return scores + (self.arrays["users"][users] @ weights)[:, None]
+
+    def score_pairs(self, users: Codes, items: Codes) -> Float32s:
+        scores, personal = self._effects(users, items), self._personal()
+        if personal is not None:
+            own = self.arrays["personal_weights"]
+            scores += score_pairs(personal, users, items, own, self.config.threads)[:, None]
+        return scores
+
+    # How sure they are.
+
+    def covariances(self, users: Codes, items: Codes) -> Floats:
+        """Return V(a_u) + V(b_i) + Σ_e."""
+        return self._spread("user", users) + self._spread("item", items) + self.arrays["noise"]
+
+    def pair_covariances(self, users: Codes, first: Codes, second: Codes) -> Floats:
+        """Return V(b_i) + V(b_j) + 2 Σ_e: how the user rates is the same for both."""
+        del users
+        spread = self._spread("item", first) + self._spread("item", second)
+        return spread + 2 * self.arrays["noise"].astype(np.float64)
+
+    def _spread(self, side: str, codes: Codes) -> Floats:
+        packed = self.arrays[f"{side}_covariances"][codes]
+        return unpack(packed, len(self.catalogue.aspects)).astype(np.float64)
+
+    def aspect_relevance(self, users: Codes, items: Codes, aspect: int) -> Floats:
+        """Return what sets items apart: b_ik beyond what b_io lets expect, in deviations of it.
+
+        o is the aspect that ranks; the expectation is that of Σ_b.
+        """
+        del users
+        sigma = self.arrays["item_prior"].astype(np.float64)
+        effects = (self.arrays["items"][items] - self.arrays["level"]).astype(np.float64)
+        slope = sigma[aspect] / sigma[aspect, aspect]
+        spread = np.diagonal(sigma) - slope * sigma[aspect]
+        apart = effects - effects[:, [aspect]] * slope
+        return apart / np.sqrt(np.maximum(spread, 1e-9))
+
+    def plot_directions(self) -> Figure:
+        """Draw how the aspects of items vary together, and in how many directions (Σ_b).
+
+        Examples
+        --------
+        >>> from dmrank import make_ratings
+        >>> model = MixedEffects().fit(make_ratings(100, 30, 2_000, seed=1).ratings)
+        >>> drawn = model.plot_directions()
+        """
+        return draw_directions(
+            self.arrays["item_prior"].astype(np.float64), self.catalogue.aspects, "items"
+        )
+
+    # New users and items: the same update, everything else held.
+
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:
+        # Items have the level μ in them, and users the offsets from it.
+        users, covariances = self._fold(profiles, self.arrays["items"], self.arrays["user_prior"])
+        return {"users": users, "user_covariances": covariances}
+
+    def fold_in_items(self, profiles: Profiles) -> dict[str, Array]:
+        level = self.arrays["level"]
+        items, covariances = self._fold(
+            profiles, self.arrays["users"] + level, self.arrays["item_prior"]
+        )
+        return {"items": items + level, "item_covariances": covariances}
+
+    def _fold(
+        self, profiles: Profiles, others: Float32s, prior: Float32s
+    ) -> tuple[Floats, Float32s]:
+        """Return posterior means and packed covariances of the effects of profiles."""
+        values = profiles.filled(self.config.missing).values
+        K = values.shape[1]
+        effects = np.zeros((len(profiles), K))
+        covariances = np.zeros((len(profiles), K * (K + 1) // 2), dtype=np.float32)
+        patterns = find_patterns(values)
+        update_effects(
+            effects,
+            covariances,
+            Side(profiles.pointer, np.arange(len(values)), profiles.others),
+            values.astype(np.float64),
+            others.astype(np.float64),
+            patterns,
+            precisions(self.arrays["noise"].astype(np.float64), patterns.present),
+            np.linalg.inv(prior.astype(np.float64)),
+            self.config.threads,
+        )
+        return effects, covariances
+
+
+def _learned(effects: Effects) -> dict[str, Array]:
+    """Return what a model file keeps: items with the level in them, all in single precision."""
+    arrays = effects._asdict() | {"items": effects.items + effects.level, "level": effects.level[0]}
+    return {name: array.astype(np.float32) for name, array in arrays.items()}

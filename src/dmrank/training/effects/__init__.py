@@ -1,0 +1,1 @@
+"""Training by expectation maximisation: crossed effects of users and items."""

@@ -1,0 +1,353 @@
+"""Posterior of the effect of one user (or item), everything else held: a K × K system each.
+
+Given the effects of the others, the ratings of a user are r = μ + a + b_i + e with e ~ N(0, Σ_e),
+so that a ~ N(0, Σ_a) has the posterior N(V h, V) with
+
+    V = (Σ_a⁻¹ + Σ_i P_ui)⁻¹ ,   h = Σ_i P_ui (r_ui − μ − b_i)
+
+where P_ui is the inverse of Σ_e over the aspects that the rating has, and 0 elsewhere. Ratings with
+the same aspects share it: rows are numbered by their *pattern* of present aspects.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dmrank.compiled.compiling import cached
+from dmrank.compiled.ranges import for_ranges
+from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int32s, Int64s
+
+#: The most tasks over users or items, and the most numbers that these may add up.
+_MOST_TASKS, _MOST_SUMS = 64, 1 << 25
+
+
+class Patterns(NamedTuple):
+    """Which aspects ratings have.
+
+    Attributes
+    ----------
+    present : bool array, patterns × K
+        The aspects of each pattern.
+    of_rows : int32 array, n
+        The pattern of each rating vector.
+    """
+
+    present: Bools
+    of_rows: Int32s
+
+
+class Side(NamedTuple):
+    """The rating vectors of each user (or item), and who the others are.
+
+    Attributes
+    ----------
+    pointer : int64 array
+        Rows of the n-th user are ``rows[pointer[n]:pointer[n + 1]]``.
+    rows : int64 array, n
+        Rows of the training data.
+    others : int array, n
+        The item (or user) of each of these rows.
+    """
+
+    pointer: Int64s
+    rows: Int64s
+    others: Codes
+
+
+class Sums(NamedTuple):
+    """What a pass over all users (or items) adds up, part by part.
+
+    Attributes
+    ----------
+    moment : float array, tasks × K × K
+        Σ_u (m_u m_uᵀ + V_u).
+    spread : float array, tasks × patterns × K × K
+        Σ V_u over the rating vectors of each pattern.
+    log_determinant : float array, tasks
+        Σ_u ln|V_u|.
+    """
+
+    moment: Floats
+    spread: Floats
+    log_determinant: Floats
+
+
+def find_patterns(values: Float32s) -> Patterns:
+    """Give each rating vector the number of its set of aspects.
+
+    Examples
+    --------
+    >>> find_patterns(np.float32([[1, 2], [3, np.nan], [5, 5]]))
+    Patterns(present=array([[ True, False],
+           [ True,  True]]), of_rows=array([1, 0, 1], dtype=int32))
+    """
+    present, of_rows = np.unique(~np.isnan(values), axis=0, return_inverse=True)
+    return Patterns(present, of_rows.reshape(-1).astype(np.int32))
+
+
+def precisions(covariance: Floats, present: Bools) -> Floats:
+    """Return, for each pattern, the inverse of Σ over its aspects and 0 elsewhere.
+
+    Examples
+    --------
+    >>> precisions(np.diag([2.0, 4.0]), np.array([[True, False]]))
+    array([[[0.5, 0. ],
+            [0. , 0. ]]])
+    """
+    both = present[:, :, None] & present[:, None, :]
+    padded = np.where(both, covariance, np.eye(len(covariance)))
+    return np.where(both, np.linalg.inv(padded), 0.0)
+
+
+def _tasks(patterns: Patterns) -> int:
+    """Return how many parts sums are taken in: a number that no number of threads changes."""
+    of_one = patterns.present.size * patterns.present.shape[1]
+    return max(min(_MOST_TASKS, _MOST_SUMS // of_one), 1)
+
+
+def update_effects(
+    effects: Floats,
+    covariances: Float32s,
+    side: Side,
+    left: Floats,
+    other_effects: Floats,
+    patterns: Patterns,
+    noise: Floats,
+    prior: Floats,
+    threads: int | None,
+) -> Sums:
+    """Put posterior means and packed covariances in place, and return what they add up to.
+
+    Parameters
+    ----------
+    effects, covariances : float arrays, M × K and M × K(K+1)/2
+        m and V of each user, written here; V is packed by rows of its lower triangle.
+    side : Side
+        The ratings of each user.
+    left : float array, n × K
+        r − μ of each row of the training data; what is missing may hold anything.
+    other_effects : float array, N × K
+        b of the others.
+    patterns : Patterns
+        Which aspects rows have.
+    noise : float array, patterns × K × K
+        P of each pattern.
+    prior : float array, K × K
+        Σ_a⁻¹.
+    threads : int or None
+        Number of threads.
+    """
+    size, K = effects.shape
+    tasks = _tasks(patterns)
+    sums = Sums(
+        np.zeros((tasks, K, K)),
+        np.zeros((tasks, len(patterns.present), K, K)),
+        np.zeros(tasks),
+    )
+    per_task = -(-size // tasks)
+    for_ranges(
+        lambda start, stop: _update_range(
+            (start, stop, start // per_task),
+            (effects, covariances),
+            side,
+            (left, other_effects),
+            patterns,
+            (noise, prior),
+            sums,
+        ),
+        size,
+        per_task,
+        threads,
+    )
+    return sums
+
+
+@cached
+def _update_range(
+    task: tuple[int, int, int],
+    own: tuple[Floats, Float32s],
+    side: Side,
+    given: tuple[Floats, Floats],
+    patterns: Patterns,
+    matrices: tuple[Floats, Floats],
+    sums: Sums,
+) -> None:
+    """Update the users of one task."""
+    start, stop, number = task
+    effects, covariances = own
+    noise, prior = matrices
+    K = effects.shape[1]
+    system, inverse, h = np.empty((K, K)), np.empty((K, K)), np.empty(K)
+    counts = np.zeros(len(patterns.present), np.int64)
+    for user in range(start, stop):
+        begin, end = side.pointer[user], side.pointer[user + 1]
+        system[:] = prior
+        h[:] = 0.0
+        for place in range(begin, end):
+            _observe(side, place, given, patterns, noise, h)
+            counts[patterns.of_rows[side.rows[place]]] += 1
+        for place in range(begin, end):
+            pattern = patterns.of_rows[side.rows[place]]
+            if counts[pattern] > 0:  # once for each pattern of this user
+                system += counts[pattern] * noise[pattern]
+                counts[pattern] = -counts[pattern]
+        sums.log_determinant[number] -= invert(system, inverse)
+        for place in range(begin, end):
+            pattern = patterns.of_rows[side.rows[place]]
+            if counts[pattern] < 0:
+                sums.spread[number, pattern] -= counts[pattern] * inverse
+                counts[pattern] = 0
+        for j in range(K):
+            effects[user, j] = 0.0
+            for k in range(K):
+                effects[user, j] += inverse[j, k] * h[k]
+        _keep(user, effects, covariances, inverse, sums.moment[number])
+
+
+@cached
+def _observe(
+    side: Side,
+    place: int,
+    given: tuple[Floats, Floats],
+    patterns: Patterns,
+    noise: Floats,
+    h: Floats,
+) -> None:
+    """Add P (r − μ − b) of one rating vector to h."""
+    left, other_effects = given
+    row, other = side.rows[place], side.others[place]
+    pattern = patterns.of_rows[row]
+    for j in range(len(h)):
+        if patterns.present[pattern, j]:
+            residual = left[row, j] - other_effects[other, j]
+            for k in range(len(h)):
+                h[k] += noise[pattern, k, j] * residual
+
+
+@cached
+def _keep(
+    user: int, effects: Floats, covariances: Float32s, inverse: Floats, moment: Floats
+) -> None:
+    """Store V packed, and add m mᵀ + V to the moment."""
+    K, place = len(inverse), 0
+    for j in range(K):
+        for k in range(j + 1):
+            covariances[user, place] = inverse[j, k]
+            place += 1
+        for k in range(K):
+            moment[j, k] += effects[user, j] * effects[user, k] + inverse[j, k]
+
+
+@cached
+def invert(matrix: Floats, inverse: Floats) -> float:
+    """Set the inverse of a positive definite matrix, and return its log-determinant.
+
+    LAPACK takes longer than such a small system does; the matrix is overwritten by its factor.
+    """
+    K, log_determinant = len(matrix), 0.0
+    for i in range(K):
+        for j in range(i + 1):
+            element = matrix[i, j]
+            for k in range(j):
+                element -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] = np.sqrt(element) if i == j else element / matrix[j, j]
+        log_determinant += 2.0 * np.log(matrix[i, i])
+    inverse[:] = 0.0
+    for j in range(K):  # C⁻¹, column by column
+        inverse[j, j] = 1.0 / matrix[j, j]
+        for i in range(j + 1, K):
+            element = 0.0
+            for k in range(j, i):
+                element -= matrix[i, k] * inverse[k, j]
+            inverse[i, j] = element / matrix[i, i]
+    for i in range(K):  # C⁻ᵀ C⁻¹: rows below i are still those of C⁻¹
+        for j in range(i + 1):
+            element = 0.0
+            for k in range(i, K):
+                element += inverse[k, i] * inverse[k, j]
+            inverse[i, j] = element
+    for i in range(K):
+        for j in range(i):
+            inverse[j, i] = inverse[i, j]
+    return log_determinant
+
+
+class Residuals(NamedTuple):
+    """Sums over rating vectors of what no effect explains, part by part.
+
+    Attributes
+    ----------
+    outer : float array, tasks × patterns × K × K
+        Σ ê êᵀ over the rating vectors of each pattern, ê = r − μ − a − b, 0 where missing.
+    total : float array, tasks × patterns × K
+        Σ ê.
+    """
+
+    outer: Floats
+    total: Floats
+
+
+def sum_residuals(
+    left: Floats,
+    codes: tuple[Codes, Codes],
+    effects: tuple[Floats, Floats],
+    patterns: Patterns,
+    threads: int | None,
+) -> Residuals:
+    """Add up residuals and their products over all rating vectors.
+
+    Parameters
+    ----------
+    left : float array, n × K
+        r − μ.
+    codes, effects : pairs of arrays
+        User and item of each row, and the effects of all users and items.
+    patterns, threads
+        See `update_effects`.
+    """
+    (n, K), tasks = left.shape, _tasks(patterns)
+    sums = Residuals(
+        np.zeros((tasks, len(patterns.present), K, K)),
+        np.zeros((tasks, len(patterns.present), K)),
+    )
+    per_task = -(-n // tasks)
+    for_ranges(
+        lambda start, stop: _sum_range(
+            (start, stop, start // per_task), left, codes, effects, patterns, sums
+        ),
+        n,
+        per_task,
+        threads,
+    )
+    return sums
+
+
+@cached
+def _sum_range(
+    task: tuple[int, int, int],
+    left: Floats,
+    codes: tuple[Codes, Codes],
+    effects: tuple[Floats, Floats],
+    patterns: Patterns,
+    sums: Residuals,
+) -> None:
+    start, stop, number = task
+    users, items = codes
+    of_users, of_items = effects
+    K = left.shape[1]
+    residual = np.empty(K)
+    for row in range(start, stop):
+        pattern = patterns.of_rows[row]
+        for k in range(K):
+            if patterns.present[pattern, k]:
+                explained = of_users[users[row], k] + of_items[items[row], k]
+                residual[k] = left[row, k] - explained
+            else:
+                residual[k] = 0.0
+        outer, total = sums.outer[number, pattern], sums.total[number, pattern]
+        for j in range(K):
+            total[j] += residual[j]
+            for k in range(j + 1):
+                outer[j, k] += residual[j] * residual[k]

@@ -1,0 +1,97 @@
+"""Crossed effects by EM: the equations, the bound, and what is recovered."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dmrank.training.data import TrainingData, training_data
+from dmrank.training.effects.blocks import (
+    Side,
+    find_patterns,
+    invert,
+    precisions,
+    update_effects,
+)
+from dmrank.training.effects.em import Effects, crossed_ratings, initial_effects, run_rounds
+
+
+def drawn(
+    users: int = 80, items: int = 60, missing: float = 0.0, seed: int = 0
+) -> tuple[TrainingData, dict[str, NDArray[np.float64]]]:
+    """Draw ratings of the model itself: every user has rated half of the items."""
+    rng = np.random.default_rng(seed)
+    truth = {
+        "user_prior": np.array([[0.5, 0.2, 0.1], [0.2, 0.4, 0.0], [0.1, 0.0, 0.3]]),
+        "item_prior": np.array([[0.6, 0.3, -0.2], [0.3, 0.5, 0.0], [-0.2, 0.0, 0.4]]),
+        "noise": np.array([[0.8, 0.4, 0.1], [0.4, 0.7, 0.2], [0.1, 0.2, 0.5]]),
+    }
+    a = rng.multivariate_normal(np.zeros(3), truth["user_prior"], size=users)
+    b = rng.multivariate_normal(np.zeros(3), truth["item_prior"], size=items)
+    rated = [np.sort(rng.choice(items, items // 2, replace=False)) for _ in range(users)]
+    codes, row_users = np.concatenate(rated), np.repeat(np.arange(users), items // 2)
+    noise = rng.multivariate_normal(np.zeros(3), truth["noise"], size=len(codes))
+    values = (3 + a[row_users] + b[codes] + noise).astype(np.float32)
+    values[rng.random(values.shape) < missing] = np.nan
+    pointer = np.arange(users + 1) * (items // 2)
+    data = training_data(pointer, codes.astype(np.int32), values, items)
+    return data, truth | {"items": b, "users": a}
+
+
+def fitted(data: TrainingData, rounds: int = 30, threads: int | None = None) -> Effects:
+    effects = initial_effects(data)
+    run_rounds(crossed_ratings(data), effects, rounds, threads)
+    return effects
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_no_round_lowers_the_bound(missing: float) -> None:
+    data, _ = drawn(missing=missing)
+    bounds = run_rounds(crossed_ratings(data), initial_effects(data), 25, None)
+    assert (np.diff(bounds) > -1e-9).all()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_planted_covariances_and_effects_are_found(missing: float) -> None:
+    data, truth = drawn(users=300, items=200, missing=missing)
+    effects = fitted(data, 40)
+    assert np.corrcoef(effects.items.ravel(), truth["items"].ravel())[0, 1] > 0.97
+    for name in ("user_prior", "item_prior", "noise"):
+        np.testing.assert_allclose(getattr(effects, name), truth[name], atol=0.12)
+
+
+def test_an_effect_has_the_posterior_of_the_dense_equations() -> None:
+    """One user, three ratings with gaps, against N(0, Σ_a) conditioned on all of them at once."""
+    rng = np.random.default_rng(1)
+    root = rng.normal(size=(2, 3, 3))
+    prior, noise = (x @ x.T + np.eye(3) for x in root)
+    values = rng.normal(size=(3, 3)).astype(np.float32)
+    values[0, 1] = values[2, 0] = values[2, 2] = np.nan
+    patterns = find_patterns(values)
+    effects, covariances = np.zeros((1, 3)), np.zeros((1, 6), dtype=np.float32)
+    others = rng.normal(size=(3, 3))
+    update_effects(
+        effects, covariances, Side(np.array([0, 3]), np.arange(3), np.arange(3, dtype=np.int32)),
+        values.astype(np.float64), others, patterns, precisions(noise, patterns.present),
+        np.linalg.inv(prior), 1,
+    )  # fmt: skip
+    known = ~np.isnan(values).ravel()
+    joint = (np.kron(np.eye(3), noise) + np.kron(np.ones((3, 3)), prior))[np.ix_(known, known)]
+    across = np.tile(prior, (1, 3))[:, known]
+    seen = (values - others).ravel()[known]
+    np.testing.assert_allclose(effects[0], across @ np.linalg.solve(joint, seen), rtol=1e-6)
+    expected = prior - across @ np.linalg.solve(joint, across.T)
+    np.testing.assert_allclose(covariances[0], expected[np.tril_indices(3)], rtol=1e-5)
+
+
+def test_the_number_of_threads_changes_no_bit() -> None:
+    data, _ = drawn(missing=0.3)
+    for one, two in zip(fitted(data, 5, threads=1), fitted(data, 5, threads=2), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_a_small_matrix_is_inverted_with_its_determinant() -> None:
+    root = np.random.default_rng(0).normal(size=(5, 5))
+    matrix, inverse = root @ root.T + np.eye(5), np.empty((5, 5))
+    expected = np.linalg.inv(matrix), np.linalg.slogdet(matrix)[1]
+    assert invert(matrix, inverse) == pytest.approx(expected[1])
+    np.testing.assert_allclose(inverse, expected[0], rtol=1e-10)
