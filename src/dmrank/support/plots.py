@@ -284,7 +284,7 @@ def _density(
     return np.asarray(flat * (1 + square / eta) ** (-(eta + 2) / 2))
 
 
-def draw_directions(covariance: NDArray[np.float64], aspects: tuple[str, ...], of: str) -> Figure:
+def draw_directions(covariance: Floats, aspects: tuple[str, ...], of: str) -> Figure:
     """Draw correlations, and the share of the variance in each principal direction."""
     names = [name.replace("_", " ") for name in aspects]
     deviations = np.sqrt(np.diagonal(covariance))
