@@ -111,7 +111,7 @@ def compare(path: Path, iterations: int) -> None:
     print(f"\n{path.stem}: {split.train}")
     print(_ROW.format("question", "one list", "mean", "worst", "user's own", "mean − plain mean"))
     common = {"iterations": iterations, "evaluate_every": iterations // 10, "seed": 0}
-    held_out = HeldOut.of(split.train, split.validation)
+    held_out = HeldOut.from_ratings(split.train, split.validation)
     model = dmrank.DMR(**common).fit(split.train, validation=split.validation)
     print_rows("catalogue", model, held_out, None)
     # Of one item alone every order is right.

@@ -63,7 +63,7 @@ def time_ours(model: RandomFactors, split: dmrank.Split, **options: object) -> t
 
 def some_users(split: dmrank.Split, users: int) -> dmrank.Split:
     """Keep the test ratings of so many users."""
-    held_out = HeldOut.of(split.train, split.test, also_seen=split.validation)
+    held_out = HeldOut.from_ratings(split.train, split.test, also_seen=split.validation)
     chosen = np.random.default_rng(0).choice(held_out.users, size=users, replace=False)
     rows = np.flatnonzero(np.isin(split.test.user_codes, chosen) & ~split.cold_rows(split.test))
     return dmrank.Split(split.train, split.validation, split.test.select(rows))

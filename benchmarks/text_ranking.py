@@ -99,7 +99,7 @@ def _overall(part: dmrank.Ratings) -> dmrank.Ratings:
 def ndcg(problem: Problem, model: dmrank.Model) -> float:
     """Return NDCG@10 averaged over the given aspects of test items."""
     split = problem.split
-    held_out = HeldOut.of(split.train, split.test, also_seen=split.validation)
+    held_out = HeldOut.from_ratings(split.train, split.test, also_seen=split.validation)
     values = []
     for name in ASPECTS:
         by = name if name in model.catalogue.aspects else "overall"

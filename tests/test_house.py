@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import dmrank
 
 SOURCE = Path(dmrank.__file__).parent
@@ -31,6 +33,8 @@ ROOMS = [
     "__main__",
     "__init__",
 ]
+#: What named tuples offer to everybody.
+OF_NAMED_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
 
 
 def _room(file: Path) -> str:
@@ -109,6 +113,13 @@ def test_files_import_only_rooms_that_come_before_theirs() -> None:
     assert backwards == []
 
 
+def test_inside_the_house_nobody_goes_through_the_front_door() -> None:
+    """Files import each other where things are made; public names are for users."""
+    through_the_door = [_shown(file) for file in FILES for module, _ in _imports(file)
+                        if module == "dmrank"]  # fmt: skip
+    assert through_the_door == []
+
+
 def test_no_file_imports_a_private_name() -> None:
     private = [
         f"{_shown(file)} imports {name} from {module}"
@@ -117,6 +128,29 @@ def test_no_file_imports_a_private_name() -> None:
         if name is not None and name.startswith("_") and not name.endswith("__")
     ]
     assert private == []
+
+
+@pytest.mark.parametrize("room", ["evaluation", "experiments", "cli"])
+def test_who_uses_models_uses_their_public_names(room: str) -> None:
+    reached = [
+        f"{_shown(file)}:{node.lineno} {ast.unparse(node)}"
+        for file in FILES
+        if _room(file) == room
+        for node in _nodes(file)
+        if isinstance(node, ast.Attribute) and _is_private(node.attr) and not _is_own(node.value)
+    ]
+    assert reached == []
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__") and name not in OF_NAMED_TUPLES
+
+
+def _is_own(value: ast.expr) -> bool:
+    """Return whether it is `self`, `cls` or `super()`."""
+    if isinstance(value, ast.Call) and ast.unparse(value) == "super()":
+        value = value.func
+    return isinstance(value, ast.Name) and value.id in ("self", "cls", "super")
 
 
 def test_the_public_names_are_all_there() -> None:

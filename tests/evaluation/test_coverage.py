@@ -31,7 +31,7 @@ def fitted(split: Split) -> dict[str, dmrank.Model]:
 
 def test_coverage_is_that_of_a_plain_loop(split: Split, fitted) -> None:
     report = dmrank.evaluate(fitted, split, metrics=METRICS)
-    held_out = HeldOut.of(split.train, split.test, split.validation)
+    held_out = HeldOut.from_ratings(split.train, split.test, split.validation)
     candidates = np.flatnonzero(held_out.candidates)
     assert 0 < len(candidates) < len(split.train.items)
     names = [str(split.train.items[int(code)]) for code in candidates]

@@ -114,7 +114,7 @@ def test_a_constant_score_gets_the_worst_value(split: Split, protocol: str) -> N
     model = Constant().fit(split.train)
     report = dmrank.evaluate(model, split, protocol=protocol, metrics=["rr", "hit@5"])
     reciprocal = report.per_user("Constant", "rr")
-    held_out = HeldOut.of(split.train, split.test, split.validation)
+    held_out = HeldOut.from_ratings(split.train, split.test, split.validation)
     sizes = np.diff(held_out.items.pointer)
     for n in range(len(held_out.users)):
         excluded = np.diff(held_out.excluded.of(n, n + 1).pointer)[0]
@@ -139,7 +139,7 @@ def test_the_average_over_aspects_is_the_mean_of_their_means(split: Split, fitte
 
 def test_users_without_a_rating_on_an_aspect_are_left_out_of_it(split: Split, fitted) -> None:
     report = dmrank.evaluate(fitted, split, metrics=["recall@10"])
-    held_out = HeldOut.of(split.train, split.test, split.validation)
+    held_out = HeldOut.from_ratings(split.train, split.test, split.validation)
     known = ~np.isnan(held_out.values[:, held_out.aspects.index("service")])
     has_any = np.add.reduceat(known, held_out.items.pointer[:-1]) > 0
     values = report.per_user("popular", "recall@10", "service")

@@ -12,7 +12,7 @@ from dmrank.training.held_out import HeldOut
 
 def test_sampled_candidates_are_the_same_for_all_and_were_never_rated() -> None:
     split = make_ratings(150, 60, 3_000, seed=1).ratings.split(seed=2)
-    held_out = HeldOut.of(split.train, split.test, split.validation)
+    held_out = HeldOut.from_ratings(split.train, split.test, split.validation)
     one, two = (Sampled(15, seed=3).prepare(held_out) for _ in range(2))
     np.testing.assert_array_equal(one.items, two.items)
     for n, user in enumerate(held_out.users):

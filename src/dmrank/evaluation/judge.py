@@ -77,7 +77,7 @@ def evaluate(
     split = with_ids_of(*next(iter(named.items())), split)
     train, test = split.train, split.test
     _check_models(named, split)
-    held_out = HeldOut.of(train, test, also_seen=split.validation)
+    held_out = HeldOut.from_ratings(train, test, also_seen=split.validation)
     if len(held_out.users) == 0:
         raise DataError("test has no rating of a user and an item that training knows")
     chosen = _chosen_aspects(train, held_out, aspects)

@@ -42,7 +42,7 @@ def warm_rows(split: Split) -> WarmRows:
     (74, 8)
     """
     train = split.train
-    known = HeldOut.of(train, split.test)
+    known = HeldOut.from_ratings(train, split.test)
     values = np.full((len(known.values), len(train.aspects)), np.nan)
     values[:, [train.aspect(name) for name in known.aspects]] = known.values
     return WarmRows(

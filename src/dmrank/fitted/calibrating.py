@@ -83,7 +83,7 @@ def _scored(model: FittedModel, users: Codes, items: Codes, ratings: Float32s) -
 
 def held_out_ratings(train: Ratings, validation: Ratings) -> tuple[Codes, Int32s, Float32s]:
     """Return users, items and ratings on the training scale of what training knows the ids of."""
-    known = HeldOut.of(train, validation)
+    known = HeldOut.from_ratings(train, validation)
     values = np.full((len(known.values), len(train.aspects)), np.nan, dtype=np.float32)
     values[:, [train.aspect(name) for name in known.aspects]] = known.values
     users = np.repeat(known.users, np.diff(known.items.pointer))

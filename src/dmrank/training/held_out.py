@@ -45,7 +45,9 @@ class HeldOut:
     left_out: int
 
     @classmethod
-    def of(cls, train: Ratings, held_out: Ratings, also_seen: Ratings | None = None) -> HeldOut:
+    def from_ratings(
+        cls, train: Ratings, held_out: Ratings, also_seen: Ratings | None = None
+    ) -> HeldOut:
         """Take what can be asked of a model trained on `train`.
 
         Parameters

@@ -53,7 +53,7 @@ class Validator:
         seed: int,
         also_seen: Ratings | None = None,
     ) -> None:
-        held_out = HeldOut.of(train, validation, also_seen)
+        held_out = HeldOut.from_ratings(train, validation, also_seen)
         if train.primary_aspect not in validation.aspects:
             raise DataError(
                 f"validation lacks the aspect {train.primary_aspect!r}, by which the model is "
