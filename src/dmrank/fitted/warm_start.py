@@ -14,7 +14,7 @@ from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.support.errors import DataError
-from dmrank.training.data import Parameters
+from dmrank.training.pairwise.parameters import Parameters
 
 #: Parameters on which the shape of what is learned depends.
 SHAPES = ("factors", "covariance", "item_offsets")

@@ -19,17 +19,18 @@ from dmrank.models.itemmean import item_means
 from dmrank.models.kinds.factored import unpadded
 from dmrank.models.kinds.multivariate import MultivariateModel
 from dmrank.support.errors import ConfigError
-from dmrank.training.data import (
-    Accumulators,
-    Parameters,
-    TrainingData,
-    empty_accumulators,
-)
+from dmrank.training.data import TrainingData
 from dmrank.training.loop import RunIterations
 from dmrank.training.pairwise.dmr import run_iterations
-from dmrank.training.pairwise.parameters import initial_parameters
+from dmrank.training.pairwise.dmr_settings import CovariancePrior, StepSettings
+from dmrank.training.pairwise.parameters import (
+    Accumulators,
+    Covariance,
+    Parameters,
+    empty_accumulators,
+    initial_parameters,
+)
 from dmrank.training.pairwise.prior import prior_covariance
-from dmrank.training.pairwise.settings import Covariance, CovariancePrior, StepSettings
 
 
 class DMRConfig(TrainingConfig):

@@ -28,7 +28,7 @@ from dmrank.directional.families import Family
 from dmrank.directional.packing import pack, unpack
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.profiles import Profile, Profiles
-from dmrank.training.pairwise.settings import CovariancePrior
+from dmrank.training.pairwise.dmr_settings import CovariancePrior
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.integer]

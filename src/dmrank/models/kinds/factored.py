@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.kinds.trained import TrainedModel
-from dmrank.training.data import Parameters
+from dmrank.training.pairwise.parameters import Parameters
 
 #: Pairs whose factors are gathered at once.
 _PAIRS = 1 << 16
