@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached, compiled
+from dmrank.compiled.compiling import cached, compiled, inlined
 from dmrank.compiled.ranges import for_ranges
 from dmrank.ranking.layout import ItemLists, checked_users, item_lists, item_mask
 from dmrank.ranking.partition import Partition
@@ -179,7 +179,8 @@ def _threshold(best: TopN, u: int, size: int) -> np.float32:
     return best.scores[u, 0] if size == best.scores.shape[1] else np.float32(-np.inf)
 
 
-@compiled
+# Inlined: a call would copy all of the search for every cluster.
+@inlined
 def _look_into(search: _Search, cluster: int, u: int, size: int, buffer: Float32s) -> int:
     """Put the best items of a cluster into a user's heap; return its size."""
     partition, seen, best = search.partition, search.seen, search.best
