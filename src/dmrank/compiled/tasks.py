@@ -18,7 +18,7 @@ from llvmlite import ir as llvm
 from numba import types
 from numba.core.cgutils import get_or_insert_function
 
-from dmrank.compiled.compiling import inlined, instruction
+from dmrank.compiled.compiling import instruction, spliced
 from dmrank.support.arrays import Int64s
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _yield_core(typing_context: Any) -> Any:
 
 
 # In its callers: the address of a function that is passed on cannot be cached.
-@inlined
+@spliced
 def share_tasks(
     counters: Counters,
     phase: int,

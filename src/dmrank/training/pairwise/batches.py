@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import compiled
+from dmrank.compiled.compiling import compiled, spliced
 from dmrank.compiled.lanes import LANES
 from dmrank.compiled.tasks import TASKS, Counters, share_tasks
 from dmrank.compiled.transpose import padded
@@ -119,7 +119,7 @@ def _pairs_of(pairs: Pairs, batch: int) -> Pairs:
     )
 
 
-@compiled
+@spliced
 def prepare_batches(
     source: Source,
     parameters: Parameters,
@@ -140,7 +140,7 @@ def prepare_batches(
     return group_pairs(numbers.length, batches, first_joined, counters, phase)
 
 
-@compiled
+@spliced
 def draw_batches(
     source: Source, numbers: Range, pairs: Pairs, counters: Counters, phase: int
 ) -> int:
@@ -180,7 +180,7 @@ def _stream(source: Source, number: int) -> np.uint64:
     return random_stream(source.sampler.seed, number // source.steps, number % source.steps)
 
 
-@compiled
+@spliced
 def group_pairs(
     count: int, batches: Batches, first_joined: int, counters: Counters, phase: int
 ) -> int:
@@ -190,7 +190,7 @@ def group_pairs(
     return group_batches(count, keys, batches.grouping, first_joined, counters, phase)
 
 
-@compiled
+@spliced
 def group_batches(
     count: int, keys: Keys, grouping: Grouping, first_joined: int, counters: Counters, phase: int
 ) -> int:

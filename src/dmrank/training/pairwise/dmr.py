@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached, compiled
+from dmrank.compiled.compiling import cached, spliced
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import TASKS, Counters, new_counters, run_on_threads, share_tasks
 from dmrank.support.arrays import Floats
@@ -126,7 +126,7 @@ def _run(training: _Training, first_iteration: int, objectives: Floats, counters
                 phase = _covariance_step(training, batch, noted, counters, phase)
 
 
-@compiled
+@spliced
 def _factor_step(
     training: _Training, batch: Batches, objectives: Floats, counters: Counters, phase: int
 ) -> int:
@@ -137,7 +137,7 @@ def _factor_step(
     return share_tasks(counters, phase, TASKS, update_factors, to_update)
 
 
-@compiled
+@spliced
 def _covariance_step(
     training: _Training, batch: Batches, objectives: Floats, counters: Counters, phase: int
 ) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached, compiled
+from dmrank.compiled.compiling import cached, compiled, spliced
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import TASKS, Counters, new_counters, run_on_threads, share_tasks
 from dmrank.support.arrays import Floats
@@ -153,7 +153,7 @@ def _slice_core(step: TuckerStep, _task: int) -> None:
     slice_core(step.parameters, step.slices)
 
 
-@compiled
+@spliced
 def _prepare(training: _Training, numbers: Range, counters: Counters, phase: int) -> int:
     """Draw and group the rows and the pairs of some iterations, and return the next phase."""
     _, source, drawn, pairs, _ = training
