@@ -23,16 +23,15 @@ import numpy as np
 from numba import njit, prange, set_num_threads
 
 from dmrank.directional import Gaussian
-from dmrank.training.data import (
+from dmrank.training.data import TrainingData, training_data
+from dmrank.training.pairwise.dmr import run_iterations
+from dmrank.training.pairwise.dmr_settings import CovariancePrior, StepSettings
+from dmrank.training.pairwise.parameters import (
     Accumulators,
     Parameters,
-    TrainingData,
     empty_accumulators,
-    training_data,
+    initial_parameters,
 )
-from dmrank.training.pairwise.dmr import run_iterations
-from dmrank.training.pairwise.parameters import initial_parameters
-from dmrank.training.pairwise.settings import CovariancePrior, StepSettings
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 STRENGTH = 20.0
@@ -144,7 +143,7 @@ class PlainTorch:
         return u, both[: size.batch], both[size.batch :], users, items, user_counts, item_counts, d
 
     def log_likelihood(self, mu: Any, Sigma: Any, d: Any) -> Any:
-        """Return the log-likelihood of a batch (design section 2, gaussian)."""
+        """Return the log-likelihood of a batch (gaussian family)."""
         torch = self.torch
         C = torch.linalg.cholesky(Sigma)
         s, t = torch.cholesky_solve(torch.stack([d, mu], dim=2), C).unbind(dim=2)

@@ -17,8 +17,8 @@ from dmrank.models.exsae import ExSAEConfig
 from dmrank.models.kinds import neural
 from dmrank.models.spsmtl import SPSMTLConfig
 from dmrank.training import checkpoints
+from dmrank.training.pairwise.dmr_settings import StepSettings
 from dmrank.training.pairwise.drawing import sample_pairs
-from dmrank.training.pairwise.settings import StepSettings
 from tests.training.problems import drawn_pairs, random_data
 
 QUICK = {"iterations": 40, "evaluate_every": 10, "batch_size": 64, "threads": 1}

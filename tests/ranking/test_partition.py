@@ -91,7 +91,7 @@ def test_neither_threads_nor_company_change_a_bit() -> None:
 def test_odd_sizes_are_no_reason_to_fail() -> None:
     one = make_partition([[1.0, 2.0]])
     assert top_n_of_clusters([[1.0, 1.0]], one, 5, 2, [0, 0], []).items.tolist() == [[0, -1]]
-    none = make_partition([[1.0, 2.0]], taking_part=[False])
+    none = make_partition([[1.0, 2.0]], mask=[False])
     assert top_n_of_clusters([[1.0, 1.0]], none, 1, 2, [0, 0], []).items.tolist() == [[-1, -1]]
     equal = make_partition(np.ones((500, 2)))
     assert (top_n_of_clusters([[1.0, 1.0]], equal, 999, 3, [0, 0], []).items >= 0).all()

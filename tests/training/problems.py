@@ -6,15 +6,10 @@ import numpy as np
 
 from dmrank.compiled.transpose import padded
 from dmrank.directional import cholesky_gradient, gradients, inverse_wishart_gradient
-from dmrank.training.data import (
-    Accumulators,
-    Parameters,
-    TrainingData,
-    empty_accumulators,
-    training_data,
-)
+from dmrank.training.data import TrainingData, training_data
+from dmrank.training.pairwise.dmr_settings import CovariancePrior, StepSettings
+from dmrank.training.pairwise.parameters import Accumulators, Parameters, empty_accumulators
 from dmrank.training.pairwise.sampling import Pairs, draw_pairs, random_stream
-from dmrank.training.pairwise.settings import CovariancePrior, StepSettings
 
 USERS, ITEMS, ASPECTS, FACTORS = 30, 20, 3, 5
 LOWER = np.tril_indices(ASPECTS)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from llvmlite import ir as llvm
 from numba import types
 from numba.core.cgutils import get_or_insert_function
 
-from dmrank.compiled.compiling import compiled, instruction
+from dmrank.compiled.compiling import instruction, spliced
 from dmrank.support.arrays import Int64s
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 #: Tasks begun and tasks finished, a row per phase.
 Counters: TypeAlias = Int64s
+Arguments = TypeVar("Arguments")
+
+#: Work on a batch is cut into so many tasks, whatever the number of threads: sums keep their order.
+TASKS = 32
 
 # A meeting lasts microseconds on an idle machine; after so many looks others may have the core.
 _LOOKS_BEFORE_YIELD = 2_000
@@ -95,25 +99,36 @@ def _yield_core(typing_context: Any) -> Any:
     return types.void(), generate
 
 
-@compiled
-def begin_task(counters: Counters, phase: int) -> int:
-    """Return the number of the next task of a phase; there may be no such task any more."""
-    number: int = _increment(counters, 2 * phase)
-    return number
+# In its callers: the address of a function that is passed on cannot be cached.
+@spliced
+def share_tasks(
+    counters: Counters,
+    phase: int,
+    tasks: int,
+    work: Callable[[Arguments, int], None],
+    arguments: Arguments,
+) -> int:
+    """Do the tasks of a phase together with all other threads, and return the next phase.
 
-
-@compiled
-def finish_and_begin_task(counters: Counters, phase: int) -> int:
-    """Report that a task of a phase is done and return the number of the next one."""
-    _increment(counters, 2 * phase + 1)
-    return begin_task(counters, phase)
-
-
-@compiled
-def wait_for_tasks(counters: Counters, phase: int, tasks: int) -> None:
-    """Return when all tasks of a phase are done."""
+    Parameters
+    ----------
+    counters
+        What `new_counters` gave, the same for all threads.
+    phase, tasks
+        Number of the phase, and how many tasks it has.
+    work
+        A compiled function: ``work(arguments, task)`` does a task.
+    arguments
+        What it works on.
+    """
+    task = _increment(counters, 2 * phase)
+    while task < tasks:
+        work(arguments, task)
+        _increment(counters, 2 * phase + 1)
+        task = _increment(counters, 2 * phase)
     looks = 0
     while _look(counters, 2 * phase + 1) < tasks:
         looks += 1
         if looks > _LOOKS_BEFORE_YIELD:
             _yield_core()
+    return phase + 1

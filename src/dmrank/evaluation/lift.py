@@ -97,7 +97,7 @@ def lift(
     train, name = split.train, type(model).__name__
     check_fitted_on(name, model, train)
     check_has_not_seen(name, model, split.test.user_codes, split.test.item_codes)
-    held_out = HeldOut.of(train, split.test, also_seen=split.validation)
+    held_out = HeldOut.from_ratings(train, split.test, also_seen=split.validation)
     if len(held_out.users) == 0:
         raise DataError("test has no rating of a user and an item that training knows")
     means, counts = _test_means(train, split.test)

@@ -20,18 +20,19 @@ from dmrank.models.config import Count, NotNegative, Positive, Search, Share
 from dmrank.models.kinds.factored import FactorConfig, FactorModel
 from dmrank.support.arrays import Array, Codes, Floats
 from dmrank.support.errors import ConfigError
-from dmrank.training.data import (
-    Accumulators,
-    Parameters,
-    TrainingData,
-    empty_accumulators,
-)
+from dmrank.training.data import TrainingData
 from dmrank.training.loop import RunIterations
 from dmrank.training.means import item_means
 from dmrank.training.pairwise.dmr import run_iterations
-from dmrank.training.pairwise.parameters import initial_parameters
+from dmrank.training.pairwise.dmr_settings import CovariancePrior, StepSettings
+from dmrank.training.pairwise.parameters import (
+    Accumulators,
+    Covariance,
+    Parameters,
+    empty_accumulators,
+    initial_parameters,
+)
 from dmrank.training.pairwise.prior import prior_covariance
-from dmrank.training.pairwise.settings import Covariance, CovariancePrior, StepSettings
 
 
 class DMRConfig(FactorConfig):

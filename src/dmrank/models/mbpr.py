@@ -15,9 +15,8 @@ from dmrank.fitted.profiles import Profiles
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share
 from dmrank.models.kinds.factored import FactorConfig, FactorModel
 from dmrank.support.arrays import Array, Floats
-from dmrank.training.data import empty_accumulators
 from dmrank.training.pairwise.mbpr import Combination, LogisticSettings, run_logistic_iterations
-from dmrank.training.pairwise.parameters import initial_parameters
+from dmrank.training.pairwise.parameters import empty_accumulators, initial_parameters
 from dmrank.training.pairwise.settings import FactorSettings, SamplerSettings
 
 

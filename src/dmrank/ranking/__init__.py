@@ -1,7 +1,6 @@
 """Array kernels for ranking: the best items of a user, and the rank of given ones."""
 
-from dmrank.ranking.items import ItemColumns, item_columns
-from dmrank.ranking.lists import ItemLists, lists_of
+from dmrank.ranking.layout import ItemColumns, ItemLists, item_columns, lists_of
 from dmrank.ranking.ranks import RankQuery, ranks_of_items, ranks_of_items_scores
 from dmrank.ranking.rerank import best_of_lists, score_lists
 from dmrank.ranking.top_n import TopN, top_n, top_n_scores

@@ -6,17 +6,17 @@ the same kernels as everything else. A cluster is read in one piece, once for ma
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached
+from dmrank.compiled.compiling import cached, compiled, inlined
 from dmrank.compiled.ranges import for_ranges
-from dmrank.ranking.items import allowed_mask
-from dmrank.ranking.lists import item_lists
+from dmrank.ranking.layout import ItemLists, checked_users, item_lists, item_mask
 from dmrank.ranking.partition import Partition
-from dmrank.ranking.scoring import ITEMS_PER_CHUNK, checked_users, dot, score_chunk
-from dmrank.ranking.top_n import TopN, any_above, no_items, offer, sort_heap
+from dmrank.ranking.scoring import ITEMS_PER_CHUNK, dot, score_chunk
+from dmrank.ranking.top_n import Offered, TopN, any_above, no_items, offer, sort_heap
+from dmrank.support.arrays import Bools, Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,6 +28,33 @@ _FIRST = 4
 _USERS_PER_TASK = 256
 # Steps between the lowest and the highest score of a centre.
 _BINS = 512
+
+
+class _Search(NamedTuple):
+    """What a search reads, and the lists that it fills; ``allowed`` is in the order of clusters."""
+
+    user_vectors: Float32s
+    partition: Partition
+    allowed: Bools
+    seen: ItemLists
+    best: TopN
+
+
+class _Waiting(NamedTuple):
+    """For each cluster, who is to look into it: a list that ends with −1.
+
+    Attributes
+    ----------
+    first_of
+        The first entry of each cluster.
+    next_of, user_of, bound_of
+        The entry after each entry, its user, and what no item of the cluster scores above.
+    """
+
+    first_of: Int32s
+    next_of: Int32s
+    user_of: Int32s
+    bound_of: Float32s
 
 
 def top_n_of_clusters(
@@ -68,12 +95,13 @@ def top_n_of_clusters(
     codes = partition.codes
     mask = np.ones(len(codes), np.bool_)
     if allowed is not None:
-        mask = allowed_mask(allowed, partition.n_items)[codes]
+        mask = item_mask("allowed", allowed, partition.n_items)[codes]
     best = no_items(len(users), n)
     probes = min(probes, clusters)
+    search = _Search(users, partition, mask, seen, best)
     if probes:
         for_ranges(
-            lambda start, stop: _search(start, stop, users, partition, mask, seen, probes, best),
+            lambda start, stop: _look(start, stop, search, probes),
             len(users),
             _USERS_PER_TASK,
             threads,
@@ -82,117 +110,100 @@ def top_n_of_clusters(
 
 
 @cached
-def _search(
-    start: int,
-    stop: int,
-    user_vectors: Any,
-    partition: Any,
-    allowed: Any,
-    seen: Any,
-    probes: int,
-    best: Any,
-) -> None:
+def _look(start: int, stop: int, search: _Search, probes: int) -> None:
     """Look into the best clusters of each user first, and then into the others cluster by cluster.
 
     What the first ones hold rules out many others, and a cluster that was read serves all users.
     """
-    clusters = partition.centres.shape[1]
-    centre_scores = np.empty(clusters, np.float32)
-    probed = np.empty(probes, np.int32)
-    bins = np.empty(_BINS, np.int64)
+    best = search.best
+    clusters, entries = len(search.partition.reach), max(probes - _FIRST, 0) * (stop - start)
+    waiting = _Waiting(
+        np.full(clusters, -1, np.int32),
+        np.empty(entries, np.int32),
+        np.empty(entries, np.int32),
+        np.empty(entries, np.float32),
+    )
     buffer = np.empty(ITEMS_PER_CHUNK, np.float32)
     sizes = np.zeros(stop - start, np.int64)
-    # For each cluster, who looks into it: a list that ends with −1.
-    first_of = np.full(clusters, -1, np.int32)
-    waiting = max(probes - _FIRST, 0) * (stop - start)
-    next_of, user_of = np.empty(waiting, np.int32), np.empty(waiting, np.int32)
-    bound_of = np.empty(waiting, np.float32)
-    count = 0
+    _look_into_first(start, search, probes, waiting, sizes, buffer)
+    for cluster in range(clusters):
+        at = waiting.first_of[cluster]
+        while at >= 0:
+            u = waiting.user_of[at]
+            if waiting.bound_of[at] >= _threshold(best, u, sizes[u - start]):
+                sizes[u - start] = _look_into(search, cluster, u, sizes[u - start], buffer)
+            at = waiting.next_of[at]
     for u in range(start, stop):
-        user = user_vectors[u]
-        for first in range(0, clusters, ITEMS_PER_CHUNK):
-            last = min(first + ITEMS_PER_CHUNK, clusters)
-            score_chunk(user, partition.centres, first, centre_scores[first:last])
+        sort_heap(best.items[u], best.scores[u], sizes[u - start])
+
+
+@compiled
+def _look_into_first(
+    start: int, search: _Search, probes: int, waiting: _Waiting, sizes: Int64s, buffer: Float32s
+) -> None:
+    """Look into the best clusters of each user, and let the user wait at the others."""
+    partition, best = search.partition, search.best
+    centre_scores = np.empty(len(partition.reach), np.float32)
+    probed = np.empty(probes, np.int32)
+    bins = np.empty(_BINS, np.int64)
+    count = 0
+    for u in range(start, start + len(sizes)):
+        user = search.user_vectors[u]
+        _score_centres(user, partition, centre_scores)
         _highest(centre_scores, probed, bins)
         length = np.sqrt(dot(user, user))
         for number in range(probes):
             cluster = probed[number]
             if number < _FIRST:
-                sizes[u - start] = _look_into(
-                    cluster, u, user, partition, allowed, seen, buffer, best, sizes[u - start]
-                )
+                sizes[u - start] = _look_into(search, cluster, u, sizes[u - start], buffer)
                 continue
             # No item of the cluster scores higher than this (Cauchy and Schwarz).
             bound = centre_scores[cluster] + length * partition.reach[cluster]
-            if bound >= _threshold(u, sizes[u - start], best):
-                user_of[count], bound_of[count] = u, bound
-                next_of[count], first_of[cluster] = first_of[cluster], count
+            if bound >= _threshold(best, u, sizes[u - start]):
+                waiting.user_of[count], waiting.bound_of[count] = u, bound
+                waiting.next_of[count] = waiting.first_of[cluster]
+                waiting.first_of[cluster] = count
                 count += 1
-    for cluster in range(clusters):
-        at = first_of[cluster]
-        while at >= 0:
-            u = user_of[at]
-            if bound_of[at] >= _threshold(u, sizes[u - start], best):
-                sizes[u - start] = _look_into(
-                    cluster,
-                    u,
-                    user_vectors[u],
-                    partition,
-                    allowed,
-                    seen,
-                    buffer,
-                    best,
-                    sizes[u - start],
-                )
-            at = next_of[at]
-    for u in range(start, stop):
-        sort_heap(best.items[u], best.scores[u], sizes[u - start])
 
 
-@cached
-def _threshold(u: int, size: int, best: Any) -> Any:
+@compiled
+def _score_centres(user: Float32s, partition: Partition, scores: Float32s) -> None:
+    for first in range(0, len(scores), ITEMS_PER_CHUNK):
+        last = min(first + ITEMS_PER_CHUNK, len(scores))
+        score_chunk(user, partition.centres, first, scores[first:last])
+
+
+@compiled
+def _threshold(best: TopN, u: int, size: int) -> np.float32:
     """Return the score that an item has to reach to be listed."""
     return best.scores[u, 0] if size == best.scores.shape[1] else np.float32(-np.inf)
 
 
-@cached
-def _look_into(
-    cluster: int,
-    u: int,
-    user: Any,
-    partition: Any,
-    allowed: Any,
-    seen: Any,
-    buffer: Any,
-    best: Any,
-    size: int,
-) -> int:
+# Inlined: a call would copy all of the search for every cluster.
+@inlined
+def _look_into(search: _Search, cluster: int, u: int, size: int, buffer: Float32s) -> int:
     """Put the best items of a cluster into a user's heap; return its size."""
+    partition, seen, best = search.partition, search.seen, search.best
+    user = search.user_vectors[u]
     factors = len(user)
     start, stop = partition.pointer[cluster], partition.pointer[cluster + 1]
     length = stop - start
     block = partition.blocks[start * factors : stop * factors].reshape((factors, length))
+    heap = TopN(best.items[u], best.scores[u])
+    own_seen = seen.items[: seen.pointer[u + 1]]
     for first in range(0, length, ITEMS_PER_CHUNK):
         last = min(first + ITEMS_PER_CHUNK, length)
         scores = buffer[: last - first]
         score_chunk(user, block, first, scores)
-        if not any_above(scores, _threshold(u, size, best)):
-            continue
-        size, _ = offer(
-            scores,
-            partition.codes[start + first : start + last],
-            allowed[start + first : start + last],
-            seen.items[: seen.pointer[u + 1]],
-            seen.pointer[u],
-            best.items[u],
-            best.scores[u],
-            size,
-        )
+        if any_above(scores, _threshold(best, u, size)):
+            places = slice(start + first, start + last)
+            offered = Offered(partition.codes[places], scores, search.allowed[places])
+            size, _ = offer(offered, own_seen, seen.pointer[u], heap, size)
     return size
 
 
-@cached
-def _highest(scores: Any, chosen: Any, bins: Any) -> None:
+@compiled
+def _highest(scores: Float32s, chosen: Int32s, bins: Int64s) -> None:
     """Choose the highest scores, nearly in order: those that share a bin keep their place."""
     low, high = scores.min(), scores.max()
     scale = np.float32(_BINS - 1) / (high - low) if high > low else np.float32(0)

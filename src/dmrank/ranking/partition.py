@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.ranking.items import allowed_mask
-from dmrank.ranking.scoring import as_matrix, largest
+from dmrank.ranking.layout import as_matrix, item_mask, largest
 from dmrank.ranking.top_n import top_n
 from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError
@@ -63,7 +62,7 @@ class Partition(NamedTuple):
 
 def make_partition(
     item_vectors: ArrayLike,
-    taking_part: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
     clusters: int | None = None,
     threads: int | None = None,
 ) -> Partition:
@@ -73,7 +72,7 @@ def make_partition(
     ----------
     item_vectors
         One row per item.
-    taking_part
+    mask
         True for the items that can be found; by default all.
     clusters
         How many; by default three times the root of the number of items.
@@ -89,8 +88,8 @@ def make_partition(
     vectors = as_matrix(item_vectors)
     n_items = len(vectors)
     codes = np.arange(n_items, dtype=np.int32)
-    if taking_part is not None:
-        codes = codes[allowed_mask(taking_part, n_items)]
+    if mask is not None:
+        codes = codes[item_mask("mask", mask, n_items)]
     rows = np.ascontiguousarray(vectors[codes])
     if clusters is None:
         clusters = int(np.ceil(_CLUSTERS_PER_ROOT * np.sqrt(max(len(rows), 1))))

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached
+from dmrank.compiled.compiling import cached, compiled
 from dmrank.compiled.ranges import for_ranges
-from dmrank.ranking.lists import item_lists
-from dmrank.ranking.scoring import (
-    ITEMS_PER_CHUNK,
-    USERS_PER_TASK,
+from dmrank.ranking.layout import (
+    ItemLists,
     checked_scores,
     checked_vectors,
-    dot,
-    score_chunk,
+    item_lists,
+    item_mask,
 )
-from dmrank.support.arrays import AnyFloats, Bools, Floats, Int64s
+from dmrank.ranking.scoring import ITEMS_PER_CHUNK, USERS_PER_TASK, dot, score_chunk
+from dmrank.support.arrays import AnyFloats, Bools, Float32s, Floats, Int64s
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from dmrank.ranking.lists import ItemLists
 
 
 class RankQuery(NamedTuple):
@@ -43,6 +40,24 @@ class RankQuery(NamedTuple):
     gains: AnyFloats
     excluded: ItemLists
     candidates: Bools
+
+
+class _Items(NamedTuple):
+    """Item vectors: one row per item, and one row per factor of the candidates alone."""
+
+    rows: Float32s
+    candidate_columns: Float32s
+
+
+class _Found(NamedTuple):
+    """What ranks one user's test items: their scores and those of what is excluded.
+
+    ``at_least`` counts, for each test item, the candidates of `RankQuery` that score as much.
+    """
+
+    test_scores: AnyFloats
+    at_least: Int64s
+    excluded_scores: AnyFloats
 
 
 def ranks_of_items(
@@ -94,14 +109,12 @@ def ranks_of_items(
     tests = item_lists("test", test_ptr, test_items, len(users), len(items))
     excluded = item_lists("excluded", excluded_ptr, excluded_items, len(users), len(items))
     gains = _checked_gains(test_gains, tests)
-    mask = _checked_mask(candidate_mask, len(items))
-    columns = np.ascontiguousarray(items.T[:, mask])
-    rows = np.ascontiguousarray(items)
+    mask = item_mask("candidate_mask", candidate_mask, len(items))
+    query = RankQuery(tests, gains, excluded, mask)
+    vectors = _Items(np.ascontiguousarray(items), np.ascontiguousarray(items.T[:, mask]))
     ranks = np.zeros(len(gains), np.int64)
     for_ranges(
-        lambda start, stop: _ranks_by_vectors(
-            start, stop, users, rows, columns, *tests, gains, *excluded, mask, ranks
-        ),
+        lambda start, stop: _ranks_by_vectors(start, stop, users, vectors, query, ranks),
         len(users),
         USERS_PER_TASK,
         threads,
@@ -140,13 +153,12 @@ def ranks_of_items_scores(
     tests = item_lists("test", test_ptr, test_items, *scores.shape)
     excluded = item_lists("excluded", excluded_ptr, excluded_items, *scores.shape)
     gains = _checked_gains(test_gains, tests)
-    mask = _checked_mask(candidate_mask, scores.shape[1])
+    mask = item_mask("candidate_mask", candidate_mask, scores.shape[1])
+    query = RankQuery(tests, gains, excluded, mask)
     candidates = scores if mask.all() else scores.compress(mask, axis=1)
     ranks = np.zeros(len(gains), np.int64)
     for_ranges(
-        lambda start, stop: _ranks_by_scores(
-            start, stop, scores, candidates, *tests, gains, *excluded, mask, ranks
-        ),
+        lambda start, stop: _ranks_by_scores(start, stop, scores, candidates, query, ranks),
         len(scores),
         USERS_PER_TASK,
         threads,
@@ -161,101 +173,58 @@ def _checked_gains(test_gains: ArrayLike, tests: ItemLists) -> Floats:
     return gains
 
 
-def _checked_mask(candidate_mask: ArrayLike, n_items: int) -> Bools:
-    mask = np.asarray(candidate_mask, dtype=np.bool_)
-    if mask.shape != (n_items,):
-        raise DataError(
-            f"candidate_mask has shape {mask.shape}: give one truth value for {n_items} items"
-        )
-    return mask
-
-
 @cached
 def _ranks_by_vectors(
-    start: int,
-    stop: int,
-    user_vectors: Any,
-    item_rows: Any,
-    candidate_columns: Any,
-    test_ptr: Any,
-    test_items: Any,
-    test_gains: Any,
-    excluded_ptr: Any,
-    excluded_items: Any,
-    candidate_mask: Any,
-    ranks: Any,
+    start: int, stop: int, user_vectors: Float32s, items: _Items, query: RankQuery, ranks: Int64s
 ) -> None:
+    test_ptr, test_items = query.items
     base = test_ptr[start]
     test_scores = np.empty(test_ptr[stop] - base, np.float32)
     for u in range(start, stop):
         for t in range(test_ptr[u], test_ptr[u + 1]):
-            test_scores[t - base] = dot(user_vectors[u], item_rows[test_items[t]])
+            test_scores[t - base] = dot(user_vectors[u], items.rows[test_items[t]])
 
     at_least = np.zeros(len(test_scores), np.int64)
     buffer = np.empty(ITEMS_PER_CHUNK, np.float32)
-    n_candidates = candidate_columns.shape[1]
+    n_candidates = items.candidate_columns.shape[1]
     for first in range(0, n_candidates, ITEMS_PER_CHUNK):
         last = min(first + ITEMS_PER_CHUNK, n_candidates)
         scores = buffer[: last - first]
         for u in range(start, stop):
             tests = slice(test_ptr[u] - base, test_ptr[u + 1] - base)
             if tests.start < tests.stop:
-                score_chunk(user_vectors[u], candidate_columns, first, scores)
+                score_chunk(user_vectors[u], items.candidate_columns, first, scores)
                 _count_at_least(scores, test_scores[tests], at_least[tests])
 
     for u in range(start, stop):
-        tests = slice(test_ptr[u], test_ptr[u + 1])
-        own = slice(tests.start - base, tests.stop - base)
-        excluded = excluded_items[excluded_ptr[u] : excluded_ptr[u + 1]]
+        own = slice(test_ptr[u] - base, test_ptr[u + 1] - base)
+        excluded = query.excluded.items[query.excluded.pointer[u] : query.excluded.pointer[u + 1]]
         excluded_scores = np.empty(len(excluded), np.float32)
         for x in range(len(excluded)):
-            excluded_scores[x] = dot(user_vectors[u], item_rows[excluded[x]])
-        _rank_user(
-            test_items[tests],
-            test_scores[own],
-            test_gains[tests],
-            at_least[own],
-            excluded,
-            excluded_scores,
-            candidate_mask,
-            ranks[tests],
-        )
+            excluded_scores[x] = dot(user_vectors[u], items.rows[excluded[x]])
+        _rank_user(u, query, _Found(test_scores[own], at_least[own], excluded_scores), ranks)
 
 
 @cached
 def _ranks_by_scores(
     start: int,
     stop: int,
-    scores: Any,
-    candidate_scores: Any,
-    test_ptr: Any,
-    test_items: Any,
-    test_gains: Any,
-    excluded_ptr: Any,
-    excluded_items: Any,
-    candidate_mask: Any,
-    ranks: Any,
+    scores: AnyFloats,
+    candidate_scores: AnyFloats,
+    query: RankQuery,
+    ranks: Int64s,
 ) -> None:
     for u in range(start, stop):
-        tests = slice(test_ptr[u], test_ptr[u + 1])
-        excluded = excluded_items[excluded_ptr[u] : excluded_ptr[u + 1]]
-        test_scores = scores[u][test_items[tests]]
+        tests = query.items.items[query.items.pointer[u] : query.items.pointer[u + 1]]
+        excluded = query.excluded.items[query.excluded.pointer[u] : query.excluded.pointer[u + 1]]
+        test_scores = scores[u][tests]
         at_least = np.zeros(len(test_scores), np.int64)
         _count_at_least(candidate_scores[u], test_scores, at_least)
-        _rank_user(
-            test_items[tests],
-            test_scores,
-            test_gains[tests],
-            at_least,
-            excluded,
-            scores[u][excluded],
-            candidate_mask,
-            ranks[tests],
-        )
+        _rank_user(u, query, _Found(test_scores, at_least, scores[u][excluded]), ranks)
 
 
-@cached
-def _count_at_least(scores: Any, thresholds: Any, counts: Any) -> None:
+@compiled
+def _count_at_least(scores: AnyFloats, thresholds: AnyFloats, counts: Int64s) -> None:
     for t in range(len(thresholds)):
         threshold = thresholds[t]
         count = 0
@@ -265,19 +234,14 @@ def _count_at_least(scores: Any, thresholds: Any, counts: Any) -> None:
         counts[t] += count
 
 
-@cached
-def _rank_user(
-    items: Any,
-    scores: Any,
-    gains: Any,
-    at_least: Any,
-    excluded: Any,
-    excluded_scores: Any,
-    candidate_mask: Any,
-    ranks: Any,
-) -> None:
-    """Rank one user's test items, given how many items of the mask score at least as much."""
-    present = candidate_mask[items]
+@compiled
+def _rank_user(u: int, query: RankQuery, found: _Found, ranks: Int64s) -> None:
+    """Rank one user's test items, given how many candidates score at least as much."""
+    tests = slice(query.items.pointer[u], query.items.pointer[u + 1])
+    items, gains, own_ranks = query.items.items[tests], query.gains[tests], ranks[tests]
+    excluded = query.excluded.items[query.excluded.pointer[u] : query.excluded.pointer[u + 1]]
+    scores = found.test_scores
+    present = query.candidates[items]
     for t in range(len(items)):
         for x in range(len(excluded)):
             if excluded[x] == items[t]:
@@ -287,9 +251,9 @@ def _rank_user(
         if not present[t] or np.isnan(gains[t]):
             continue
         # Candidates that are no test items: all of those at least as good are before it.
-        before = at_least[t]
+        before = found.at_least[t]
         for x in range(len(excluded)):
-            if candidate_mask[excluded[x]] and excluded_scores[x] >= scores[t]:
+            if query.candidates[excluded[x]] and found.excluded_scores[x] >= scores[t]:
                 before -= 1
         # Of the test items only those stay that come before it: by score, of equal scores by
         # ascending gain, then by item code.
@@ -299,4 +263,4 @@ def _rank_user(
             tied_ahead = gains[other] < gains[t] or (gains[other] == gains[t] and other < t)
             if np.isnan(gains[other]) or not (scores[other] > scores[t] or tied_ahead):
                 before -= 1
-        ranks[t] = before + 1
+        own_ranks[t] = before + 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
-from dmrank.ranking.lists import item_lists
-from dmrank.ranking.scoring import NOT_FINITE, USERS_PER_TASK, as_matrix, check_widths, dot
+from dmrank.ranking.layout import NOT_FINITE, ItemLists, as_matrix, check_widths, item_lists
+from dmrank.ranking.scoring import USERS_PER_TASK, dot
 from dmrank.ranking.top_n import TopN, no_items
 from dmrank.support.arrays import Float32s
 from dmrank.support.errors import DataError
@@ -46,7 +46,7 @@ def score_lists(
     lists = item_lists("candidate", pointer, items, len(users), len(rows))
     scores = np.empty(len(lists.items), dtype=np.float32)
     for_ranges(
-        lambda start, stop: _score_lists(start, stop, users, rows, *lists, scores),
+        lambda start, stop: _score_lists(start, stop, users, rows, lists, scores),
         len(users),
         USERS_PER_TASK,
         threads,
@@ -95,12 +95,11 @@ def best_of_lists(scores: ArrayLike, pointer: ArrayLike, items: ArrayLike, n: in
 def _score_lists(
     start: int,
     stop: int,
-    user_vectors: Any,
-    item_vectors: Any,
-    pointer: Any,
-    items: Any,
-    scores: Any,
+    user_vectors: Float32s,
+    item_vectors: Float32s,
+    lists: ItemLists,
+    scores: Float32s,
 ) -> None:
     for u in range(start, stop):
-        for place in range(pointer[u], pointer[u + 1]):
-            scores[place] = dot(user_vectors[u], item_vectors[items[place]])
+        for place in range(lists.pointer[u], lists.pointer[u + 1]):
+            scores[place] = dot(user_vectors[u], item_vectors[lists.items[place]])

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached
+from dmrank.compiled.compiling import cached, compiled
 from dmrank.compiled.ranges import for_ranges
-from dmrank.ranking.items import ItemColumns, allowed_mask, item_columns
-from dmrank.ranking.lists import item_lists
-from dmrank.ranking.scoring import (
-    ITEMS_PER_CHUNK,
-    USERS_PER_TASK,
+from dmrank.ranking.layout import (
+    ItemColumns,
+    ItemLists,
     checked_scores,
     checked_users,
-    score_chunk,
+    item_columns,
+    item_lists,
+    item_mask,
 )
-from dmrank.support.arrays import AnyFloats, Int32s
+from dmrank.ranking.scoring import ITEMS_PER_CHUNK, USERS_PER_TASK, score_chunk
+from dmrank.support.arrays import AnyFloats, Bools, Float32s, Int32s
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+Score: TypeAlias = np.floating[Any]
 
 # Scores compared with the threshold at once: most blocks hold no candidate and cost nothing more.
 _BLOCK = 64
@@ -40,6 +43,14 @@ class TopN(NamedTuple):
 
     items: Int32s
     scores: AnyFloats
+
+
+class Offered(NamedTuple):
+    """Items that may be among the best: their codes, ascending, scores, and which may be listed."""
+
+    codes: Int32s
+    scores: AnyFloats
+    allowed: Bools
 
 
 def top_n(
@@ -85,9 +96,7 @@ def top_n(
     seen = item_lists("seen", seen_ptr, seen_items, len(users), items.n_items)
     best = no_items(len(users), n, np.float32)
     for_ranges(
-        lambda start, stop: _top_n_of_vectors(
-            start, stop, users, items.columns, items.codes, mask, *seen, *best
-        ),
+        lambda start, stop: _top_n_of_vectors(start, stop, users, items, mask, seen, best),
         len(users),
         USERS_PER_TASK,
         threads,
@@ -121,11 +130,14 @@ def top_n_scores(
     """
     scores = checked_scores(score_block)
     seen = item_lists("seen", seen_ptr, seen_items, *scores.shape)
-    codes = np.arange(scores.shape[1], dtype=np.int32)
-    mask = np.ones(len(codes), np.bool_) if allowed is None else allowed_mask(allowed, len(codes))
+    n_items = scores.shape[1]
+    codes = np.arange(n_items, dtype=np.int32)
+    mask = np.ones(n_items, np.bool_)
+    if allowed is not None:
+        mask = item_mask("allowed", allowed, n_items)
     best = no_items(len(scores), n, scores.dtype)
     for_ranges(
-        lambda start, stop: _top_n_of_scores(start, stop, scores, codes, mask, *seen, *best),
+        lambda start, stop: _top_n_of_scores(start, stop, scores, codes, mask, seen, best),
         len(scores),
         USERS_PER_TASK,
         threads,
@@ -150,72 +162,64 @@ def no_items(n_users: int, n: int, dtype: np.typing.DTypeLike = np.float32) -> T
 def _top_n_of_vectors(
     start: int,
     stop: int,
-    user_vectors: Any,
-    item_columns: Any,
-    codes: Any,
-    allowed: Any,
-    seen_ptr: Any,
-    seen_items: Any,
-    best_items: Any,
-    best_scores: Any,
+    user_vectors: Float32s,
+    items: ItemColumns,
+    allowed: Bools,
+    seen: ItemLists,
+    best: TopN,
 ) -> None:
     sizes = np.zeros(stop - start, np.int64)
-    next_seen = seen_ptr[start:stop].copy()
+    next_seen = seen.pointer[start:stop].copy()
     buffer = np.empty(ITEMS_PER_CHUNK, np.float32)
-    for first in range(0, len(codes), ITEMS_PER_CHUNK):
-        last = min(first + ITEMS_PER_CHUNK, len(codes))
-        scores = buffer[: last - first]
+    for first in range(0, len(items.codes), ITEMS_PER_CHUNK):
+        last = min(first + ITEMS_PER_CHUNK, len(items.codes))
+        offered = Offered(items.codes[first:last], buffer[: last - first], allowed[first:last])
         for u in range(start, stop):
-            score_chunk(user_vectors[u], item_columns, first, scores)
+            score_chunk(user_vectors[u], items.columns, first, offered.scores)
+            heap = TopN(best.items[u], best.scores[u])
+            own_seen = seen.items[: seen.pointer[u + 1]]
             sizes[u - start], next_seen[u - start] = offer(
-                scores,
-                codes[first:last],
-                allowed[first:last],
-                seen_items[: seen_ptr[u + 1]],
-                next_seen[u - start],
-                best_items[u],
-                best_scores[u],
-                sizes[u - start],
+                offered, own_seen, next_seen[u - start], heap, sizes[u - start]
             )
     for u in range(start, stop):
-        sort_heap(best_items[u], best_scores[u], sizes[u - start])
+        sort_heap(best.items[u], best.scores[u], sizes[u - start])
 
 
 @cached
 def _top_n_of_scores(
     start: int,
     stop: int,
-    scores: Any,
-    codes: Any,
-    allowed: Any,
-    seen_ptr: Any,
-    seen_items: Any,
-    best_items: Any,
-    best_scores: Any,
+    scores: AnyFloats,
+    codes: Int32s,
+    allowed: Bools,
+    seen: ItemLists,
+    best: TopN,
 ) -> None:
     for u in range(start, stop):
-        seen = seen_items[: seen_ptr[u + 1]]
-        size, _ = offer(
-            scores[u], codes, allowed, seen, seen_ptr[u], best_items[u], best_scores[u], 0
-        )
-        sort_heap(best_items[u], best_scores[u], size)
+        heap = TopN(best.items[u], best.scores[u])
+        own_seen = seen.items[: seen.pointer[u + 1]]
+        offered = Offered(codes, scores[u], allowed)
+        size, _ = offer(offered, own_seen, seen.pointer[u], heap, 0)
+        sort_heap(heap.items, heap.scores, size)
 
 
-@cached
-def offer(
-    scores: Any,
-    codes: Any,
-    allowed: Any,
-    seen: Any,
-    next_seen: int,
-    heap_items: Any,
-    heap_scores: Any,
-    size: int,
-) -> tuple[int, int]:
-    """Put the best of these scores into the heap; return its size and the next seen item."""
-    capacity = len(heap_items)
+@compiled
+def offer(offered: Offered, seen: Int32s, next_seen: int, heap: TopN, size: int) -> tuple[int, int]:
+    """Put the best of some items into a user's heap; return its size and the next seen item.
+
+    Parameters
+    ----------
+    offered
+        The items.
+    seen, next_seen
+        What the user has seen, ascending, and the place of the first that may still come.
+    heap, size
+        The best so far, the worst of them first, and how many they are.
+    """
+    codes, scores, allowed = offered
+    capacity = len(heap.items)
     # A place that is not filled yet holds −∞, of the right type for a fast comparison.
-    threshold = heap_scores[0] if size == capacity else heap_scores[size]
+    threshold = heap.scores[0] if size == capacity else heap.scores[size]
     for first in range(0, len(scores), _BLOCK):
         last = min(first + _BLOCK, len(scores))
         if not any_above(scores[first:last], threshold):
@@ -230,17 +234,17 @@ def offer(
             if next_seen < len(seen) and seen[next_seen] == item:
                 continue
             if size < capacity:
-                _sift_up(heap_items, heap_scores, size, item, scores[j])
+                _sift_up(heap.items, heap.scores, size, item, scores[j])
                 size += 1
             else:
-                _sift_down(heap_items, heap_scores, size, item, scores[j])
+                _sift_down(heap.items, heap.scores, size, item, scores[j])
             if size == capacity:
-                threshold = heap_scores[0]
+                threshold = heap.scores[0]
     return size, next_seen
 
 
-@cached
-def any_above(scores: Any, threshold: Any) -> bool:
+@compiled
+def any_above(scores: AnyFloats, threshold: Score) -> bool:
     """Return whether there is a score above a threshold, faster than by stopping at the first."""
     found = False
     for j in range(len(scores)):
@@ -248,13 +252,13 @@ def any_above(scores: Any, threshold: Any) -> bool:
     return found
 
 
-@cached
-def _worse(score: Any, item: Any, other_score: Any, other_item: Any) -> bool:
-    return score < other_score or (score == other_score and item > other_item)
+@compiled
+def _worse(score: Score, item: np.int32, other_score: Score, other_item: np.int32) -> bool:
+    return bool(score < other_score or (score == other_score and item > other_item))
 
 
-@cached
-def _sift_up(items: Any, scores: Any, at: int, item: Any, score: Any) -> None:
+@compiled
+def _sift_up(items: Int32s, scores: AnyFloats, at: int, item: np.int32, score: Score) -> None:
     """Add an item at the end of a heap whose root is the worst."""
     while at > 0:
         parent = (at - 1) // 2
@@ -265,8 +269,8 @@ def _sift_up(items: Any, scores: Any, at: int, item: Any, score: Any) -> None:
     items[at], scores[at] = item, score
 
 
-@cached
-def _sift_down(items: Any, scores: Any, size: int, item: Any, score: Any) -> None:
+@compiled
+def _sift_down(items: Int32s, scores: AnyFloats, size: int, item: np.int32, score: Score) -> None:
     """Replace the root of a heap of this size."""
     at = 0
     while 2 * at + 1 < size:
@@ -282,8 +286,8 @@ def _sift_down(items: Any, scores: Any, size: int, item: Any, score: Any) -> Non
     items[at], scores[at] = item, score
 
 
-@cached
-def sort_heap(items: Any, scores: Any, size: int) -> None:
+@compiled
+def sort_heap(items: Int32s, scores: AnyFloats, size: int) -> None:
     """Turn a heap into a list, best first: the worst goes to the end, again and again."""
     for end in range(size - 1, 0, -1):
         item, score = items[end], scores[end]

@@ -1,4 +1,4 @@
-"""What training reads and what it changes: plain arrays, nothing hidden."""
+"""What training reads: plain arrays, nothing hidden."""
 
 from __future__ import annotations
 
@@ -90,47 +90,19 @@ def training_data(
     )
 
 
-class Parameters(NamedTuple):
-    """What is learned, all float32, rows padded with zeros to whole quads.
+def fill_missing(values: Float32s, missing: Missing) -> Float32s:
+    """Return ratings with their missing aspects as a model counts them.
 
-    Padding stays 0 in every update. Matrices L and Σ are packed (see `directional.kernels`).
-
-    Attributes
+    Parameters
     ----------
-    users, items, aspects
-        The factors U, V and W, one row per user, item and aspect.
-    offsets
-        Item offsets b, one column per aspect; no rows if the model has none.
-    user_roots, item_roots
-        L with Σ = L Lᵀ: a row per user and item (``personalized``), one row and none
-        (``shared``), or no rows (``identity``).
-    user_covariances, item_covariances
-        Σ, kept beside L so that the factor step never rebuilds it.
+    values
+        Ratings, NaN where an aspect is missing.
+    missing
+        ``"zero"`` counts it as rated 0, ``"marginalize"`` leaves NaN.
+
+    Examples
+    --------
+    >>> fill_missing(np.array([[4, np.nan]], dtype=np.float32), "zero")
+    array([[4., 0.]], dtype=float32)
     """
-
-    users: Float32s
-    items: Float32s
-    aspects: Float32s
-    offsets: Float32s
-    user_roots: Float32s
-    item_roots: Float32s
-    user_covariances: Float32s
-    item_covariances: Float32s
-
-
-class Accumulators(NamedTuple):
-    """AdaGrad's sums of squared gradients, shaped like the `Parameters` of the same name."""
-
-    users: Float32s
-    items: Float32s
-    aspects: Float32s
-    offsets: Float32s
-    user_roots: Float32s
-    item_roots: Float32s
-
-
-def empty_accumulators(parameters: Parameters) -> Accumulators:
-    """Return the sums of squared gradients before the first iteration: zeros."""
-    return Accumulators(
-        *(np.zeros_like(getattr(parameters, name)) for name in Accumulators._fields)
-    )
+    return np.nan_to_num(values, nan=0.0) if missing == "zero" else values

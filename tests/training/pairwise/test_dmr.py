@@ -8,9 +8,10 @@ import pytest
 from dmrank.compiled.ranges import count_threads
 from dmrank.directional import Gaussian, Student, log_likelihood
 from dmrank.support.errors import ConfigError, DataError
-from dmrank.training.data import Parameters, empty_accumulators, training_data
+from dmrank.training.data import training_data
 from dmrank.training.pairwise.dmr import run_iterations
-from dmrank.training.pairwise.settings import CovariancePrior, StepSettings
+from dmrank.training.pairwise.dmr_settings import CovariancePrior, StepSettings
+from dmrank.training.pairwise.parameters import Parameters, empty_accumulators
 from tests.training.problems import (
     ASPECTS,
     FACTORS,

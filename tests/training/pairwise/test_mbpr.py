@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from dmrank.training.pairwise.dmr_settings import StepSettings, factor_settings, sampler_settings
 from dmrank.training.pairwise.mbpr import LogisticSettings, run_logistic_iterations
-from dmrank.training.pairwise.settings import StepSettings, factor_settings, sampler_settings
 from tests.training.problems import (
     ASPECTS,
     FACTORS,

@@ -1,15 +1,12 @@
-"""What the sampler draws, and how entries of a batch are grouped."""
+"""What the sampler draws."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dmrank.training.data import training_data
-from dmrank.training.pairwise.sampling import Groups, group
-from dmrank.training.pairwise.settings import StepSettings
+from dmrank.training.pairwise.dmr_settings import StepSettings
 from tests.training.problems import ASPECTS, ITEMS, USERS, drawn_pairs, random_data
 
 MANY = StepSettings(batch_size=60_000, seed=1)
@@ -112,20 +109,3 @@ def test_missing_as_zero_counts_as_rated_zero() -> None:
     assert data.complete
     pairs = drawn_pairs(data, StepSettings(batch_size=10), 0, 0)
     np.testing.assert_array_equal(np.abs(pairs.differences[:, :2]), [[4, 2]] * 10)
-
-
-@given(st.lists(st.integers(-1, 12), min_size=1, max_size=200))
-def test_groups_hold_the_entries_of_each_key(keys: list[int]) -> None:
-    entries = np.array(keys, dtype=np.int32)
-    groups = Groups(*(np.empty(len(keys), dtype=np.int32) for _ in range(4)), np.empty(2, np.int32))
-    group(entries, groups)
-    present = list(dict.fromkeys(key for key in keys if key >= 0))
-    assert groups.totals.tolist() == [len(present), sum(key >= 0 for key in keys)]
-    assert groups.keys[: len(present)].tolist() == present
-    for index, key in enumerate(present):
-        members, entry = [], groups.heads[index]
-        while entry >= 0:
-            members.append(int(entry))
-            entry = groups.links[entry]
-        assert members == np.flatnonzero(entries == key)[::-1].tolist()
-        assert groups.sizes[index] == len(members)

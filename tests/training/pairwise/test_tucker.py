@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from dmrank.training.pairwise.dmr_settings import StepSettings
 from dmrank.training.pairwise.mter import run_tucker_iterations
 from dmrank.training.pairwise.sampling import random_stream, uniform_below
-from dmrank.training.pairwise.settings import SamplerSettings, StepSettings
+from dmrank.training.pairwise.settings import SamplerSettings
 from dmrank.training.pairwise.tucker import TuckerParameters, TuckerSettings
 from tests.training.problems import ASPECTS, ITEMS, USERS, drawn_pairs, padded_rows, random_data
 

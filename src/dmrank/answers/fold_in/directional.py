@@ -28,7 +28,7 @@ from dmrank.directional.packing import pack, unpack
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.profiles import Profile, Profiles
 from dmrank.support.arrays import Codes, Float32s, Floats
-from dmrank.training.pairwise.settings import CovariancePrior
+from dmrank.training.pairwise.dmr_settings import CovariancePrior
 
 #: As in `training.means.item_means`.
 _PSEUDO_RATINGS = 5.0

@@ -9,8 +9,8 @@ from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Arrays, Codes, Float32s
-from dmrank.training.data import Accumulators, Parameters
 from dmrank.training.loop import RunIterations
+from dmrank.training.pairwise.parameters import Accumulators, Parameters
 
 #: Pairs whose factors are gathered at once.
 _PAIRS = 1 << 16

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached
+from dmrank.compiled.compiling import cached, compiled
 from dmrank.support.arrays import Float32s, Floats
 
 if TYPE_CHECKING:
     from dmrank.training.data import TrainingData
-    from dmrank.training.least_squares.solve import Observed, Prior
+    from dmrank.training.least_squares.solve import Prior, Problem
 
 
 # Observations that are added at once: one pass over the equations serves all of them.
@@ -24,26 +24,17 @@ _TOGETHER = 4
 
 
 @cached
-def solve_range(
-    first: int,
-    last: int,
-    table: Float32s,
-    observed: Observed,
-    others: Float32s,
-    aspects: Float32s,
-    prior: Prior,
-    shared: Floats,
-    minima: Floats,
-) -> None:
-    """Solve for some rows of a table (see `least_squares.solve_rows`)."""
-    size = len(shared) + 1
+def solve_range(first: int, last: int, table: Float32s, problem: Problem, minima: Floats) -> None:
+    """Solve for some rows of a table (see `solve.solve_rows`)."""
+    observed, aspects = problem.observed, problem.aspects
+    size = len(problem.shared) + 1
     equations = np.empty((size, size))
     waiting = np.empty((_TOGETHER, size))
     for row in range(first, last):
-        start(equations, shared, prior, row)
+        start(equations, problem.shared, problem.prior, row)
         count = 0
         for rating in range(observed.pointer[row], observed.pointer[row + 1]):
-            other = others[observed.others[rating]]
+            other = problem.others[observed.others[rating]]
             for k in range(len(aspects)):
                 y = observed.values[rating, k]
                 if not np.isnan(y):
@@ -75,7 +66,7 @@ def add_ratings(
         _add_waiting(equations[k], waiting[k], count[k])
 
 
-@cached
+@compiled
 def _observe(
     equations: Floats,
     waiting: Floats,
@@ -95,14 +86,14 @@ def _observe(
     return 0
 
 
-@cached
+@compiled
 def _add_waiting(equations: Floats, waiting: Floats, count: int) -> None:
     for place in range(count, _TOGETHER):
         waiting[place] = 0
     _add_products(equations, waiting)
 
 
-@cached
+@compiled
 def _add_products(equations: Floats, z: Floats) -> None:
     """Add z₀z₀ᵀ + … + z₃z₃ᵀ to the lower triangle."""
     for a in range(len(equations)):

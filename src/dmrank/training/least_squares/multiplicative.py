@@ -17,16 +17,14 @@ from dmrank.compiled.compiling import cached, compiled, inlined
 from dmrank.compiled.lanes import QUAD, empty_quad, load_quad, store_quad
 from dmrank.compiled.ranges import count_threads
 from dmrank.compiled.tasks import (
+    TASKS,
     Counters,
-    begin_task,
-    finish_and_begin_task,
     new_counters,
     run_on_threads,
-    wait_for_tasks,
+    share_tasks,
 )
 from dmrank.data.rows import group_rows
 from dmrank.support.arrays import Codes, Float32s, Floats, Int32s, Int64s
-from dmrank.training.pairwise.adagrad import TASKS
 
 # Rows of factors are whole groups of so many numbers: what vector registers hold.
 _GROUP = 8
@@ -192,20 +190,18 @@ def _run(blocks: tuple[Block, Block, Block], losses: Floats, counters: Counters)
     phase = 0
     for iteration in range(losses.shape[0]):
         for b in range(len(blocks)):
-            task = begin_task(counters, phase)
-            while task < TASKS:
-                _update_rows(blocks[b], task, losses[iteration, b, task])
-                task = finish_and_begin_task(counters, phase)
-            wait_for_tasks(counters, phase, TASKS)
-            phase += 1
+            arguments = (blocks[b], losses[iteration, b])
+            phase = share_tasks(counters, phase, TASKS, _update_rows, arguments)
 
 
 @compiled
-def _update_rows(block: Block, task: int, losses: Floats) -> None:
+def _update_rows(arguments: tuple[Block, Floats], task: int) -> None:
     """Update the rows of one task out of `TASKS`, and sum up their losses before the update.
 
     These are the losses of both tables and the weighted norm of the rows.
     """
+    block, losses_of_tasks = arguments
+    losses = losses_of_tasks[task]
     own = block.own
     rows, width = own.shape
     numerator = np.empty((1, width), np.float32)

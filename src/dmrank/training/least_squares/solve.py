@@ -1,7 +1,7 @@
 """Alternating least squares: every row of a table of factors solved exactly, the others held.
 
 A row x that minimises Σ (y − x·z)² + xᵀSx + ρ‖x − c‖² over its observations (z, y) solves
-(Σ z zᵀ + S + ρI) x = Σ y z + ρc (see `training.equations`).
+(Σ z zᵀ + S + ρI) x = Σ y z + ρc (see `equations`).
 
 Rows do not depend on each other, and sums over all rows are taken part by part in a fixed order:
 the number of threads changes no bit.
@@ -71,6 +71,28 @@ class Prior(NamedTuple):
         return float(self.ridge @ np.square(table - self.centre).sum(axis=1))
 
 
+class Problem(NamedTuple):
+    """Least squares for every row of a table.
+
+    Attributes
+    ----------
+    observed
+        The values y, grouped by the rows to solve for.
+    others, aspects
+        The factors that are held.
+    prior
+        ρ and c.
+    shared
+        S, the same for all rows.
+    """
+
+    observed: Observed
+    others: Float32s
+    aspects: Float32s
+    prior: Prior
+    shared: Floats
+
+
 def by_user(data: TrainingData) -> Observed:
     """Return ratings grouped by user."""
     return Observed(data.user_ptr, data.items, data.values)
@@ -130,10 +152,9 @@ def solve_rows(
     if shared is None:
         shared = np.zeros((table.shape[1], table.shape[1]))
     minima = np.empty(len(table))
+    problem = Problem(observed, others, aspects, prior, shared)
     for_ranges(
-        lambda first, last: solve_range(
-            first, last, table, observed, others, aspects, prior, shared, minima
-        ),
+        lambda first, last: solve_range(first, last, table, problem, minima),
         len(table),
         _ROWS_PER_TASK,
         threads,

@@ -1,7 +1,7 @@
 """AdaGrad for the rows that a batch touches: each row is updated once, by its summed gradient.
 
-Tables of parameters have rows padded to whole quads (`directional.transpose.padded`); sixteen
-rows are updated at once, in lanes.
+Tables of parameters have rows padded to whole quads (`compiled.transpose.padded`); sixteen rows
+are updated at once, in lanes.
 """
 
 from __future__ import annotations
@@ -23,20 +23,25 @@ from dmrank.compiled.lanes import (
     store_quad,
     where_less,
 )
+from dmrank.compiled.tasks import TASKS
 from dmrank.compiled.transpose import gather, prefetch_row, scatter
 from dmrank.support.arrays import Float32s, Int64s
 
 if TYPE_CHECKING:
-    from dmrank.training.pairwise.sampling import Groups
+    from dmrank.training.pairwise.grouping import Groups
 
-
-# Work is cut into so many tasks, whatever the number of threads: sums keep their order.
-TASKS = 32
 _EACH_LANE = np.arange(LANES)
 # Keeps the first step finite if its gradient is 0.
 _TINY = 1e-10
 # A gradient with a larger square is a sign of overflow and is ignored.
 _LARGEST_SQUARE = 1e30
+
+
+class Table(NamedTuple):
+    """Parameters and AdaGrad's sums of squared gradients, one row per key."""
+
+    values: Float32s
+    squares: Float32s
 
 
 class RowUpdate(NamedTuple):
@@ -58,6 +63,19 @@ class RowUpdate(NamedTuple):
     scale: float
     regularization: float
     nonnegative: bool
+
+
+class PairGradients(NamedTuple):
+    """One gradient per pair, and how much of it counts for a row that the pair touches.
+
+    If there are as many entries in groups as pairs, an entry is a pair. If there are twice as
+    many, the entries 2p and 2p + 1 are the items i and j of pair p, whose gradient counts
+    ``share`` for the first and ``other_share`` for the second.
+    """
+
+    rows: Float32s
+    share: float
+    other_share: float
 
 
 class RowBlock(NamedTuple):
@@ -106,45 +124,40 @@ def prefetch_groups(table: Float32s, groups: Groups, start: int) -> None:
 
 @compiled
 def gather_rows(
-    values: Float32s,
-    squares: Float32s,
-    groups: Groups,
-    pair_gradients: Float32s,
-    share: float,
-    other_share: float,
-    start: int,
-    block: RowBlock,
+    table: Table, groups: Groups, gradients: PairGradients, start: int, block: RowBlock
 ) -> None:
-    """Fill a block with the groups from ``start`` on and their summed gradients.
-
-    If there are as many entries as pairs, an entry is a pair. If there are twice as many, the
-    entries 2p and 2p + 1 are the items i and j of pair p, whose gradient counts ``share`` for the
-    first and ``other_share`` for the second.
-    """
-    second_side = groups.links.shape[0] // pair_gradients.shape[0] - 1
+    """Fill a block with the groups from ``start`` on and their summed gradients."""
     count = min(LANES, groups.totals[0] - start)
-    width = values.shape[1]
+    width = table.values.shape[1]
     for lane in range(count):
         block.keys[lane] = groups.keys[start + lane]
         block.sizes[0, lane] = groups.sizes[start + lane]
-        for column in range(0, width, QUAD):
-            store_quad(block.summed, lane, column, empty_quad())
-        entry = groups.heads[start + lane]
-        while entry >= 0:
-            weight = other_share if entry & second_side else share
-            for column in range(0, width, QUAD):
-                gradient = weight * load_quad(pair_gradients, entry >> second_side, column)
-                total = load_quad(block.summed, lane, column) + gradient
-                store_quad(block.summed, lane, column, total)
-            entry = groups.links[entry]
+        _sum_gradients(groups, groups.heads[start + lane], gradients, block.summed, lane)
     for lane in range(count, LANES):
         block.keys[lane] = block.keys[count - 1]
         block.sizes[0, lane] = block.sizes[0, count - 1]
         for column in range(0, width, QUAD):
             store_quad(block.summed, lane, column, load_quad(block.summed, count - 1, column))
     gather(block.summed, _EACH_LANE, block.gradients)
-    gather(values, block.keys, block.values)
-    gather(squares, block.keys, block.squares)
+    gather(table.values, block.keys, block.values)
+    gather(table.squares, block.keys, block.squares)
+
+
+@inlined
+def _sum_gradients(
+    groups: Groups, entry: int, gradients: PairGradients, summed: Float32s, lane: int
+) -> None:
+    """Sum the gradients of a group, given its last entry."""
+    second_side = groups.links.shape[0] // gradients.rows.shape[0] - 1
+    width = summed.shape[1]
+    for column in range(0, width, QUAD):
+        store_quad(summed, lane, column, empty_quad())
+    while entry >= 0:
+        weight = gradients.other_share if entry & second_side else gradients.share
+        for column in range(0, width, QUAD):
+            gradient = weight * load_quad(gradients.rows, entry >> second_side, column)
+            store_quad(summed, lane, column, load_quad(summed, lane, column) + gradient)
+        entry = groups.links[entry]
 
 
 @compiled
@@ -173,19 +186,14 @@ def ascended(
 
 @compiled
 def update_rows(
-    values: Float32s,
-    squares: Float32s,
-    groups: Groups,
-    pair_gradients: Float32s,
-    how: RowUpdate,
-    task: int,
+    table: Table, groups: Groups, pair_gradients: Float32s, how: RowUpdate, task: int
 ) -> None:
     """Update the rows of one task out of `TASKS`.
 
     Parameters
     ----------
-    values, squares
-        The parameters and AdaGrad's sums, one row per key.
+    table
+        What is updated, one row per key.
     groups
         Entries grouped by row.
     pair_gradients
@@ -195,19 +203,21 @@ def update_rows(
     task
         Number of the task.
     """
-    block = new_row_block(values.shape[1])
+    width = table.values.shape[1]
+    block = new_row_block(width)
+    gradients = PairGradients(pair_gradients, 1.0, -1.0)
     for start in range(task * LANES, groups.totals[0], TASKS * LANES):
-        prefetch_groups(values, groups, start + TASKS * LANES)
-        prefetch_groups(squares, groups, start + TASKS * LANES)
-        gather_rows(values, squares, groups, pair_gradients, 1.0, -1.0, start, block)
+        prefetch_groups(table.values, groups, start + TASKS * LANES)
+        prefetch_groups(table.squares, groups, start + TASKS * LANES)
+        gather_rows(table, groups, gradients, start, block)
         decay = how.regularization * load(block.sizes, 0)
-        for row in range(values.shape[1]):
+        for row in range(width):
             gradient = load(block.gradients, row) - decay * load(block.values, row)
             store(block.gradients, row, how.scale * gradient)
         ascend(block, how.learning_rate)
         if how.nonnegative:
-            for row in range(values.shape[1]):
+            for row in range(width):
                 value = load(block.values, row)
                 store(block.values, row, where_less(value, 0.0, 0.0, value))
-        scatter(values, block.keys, block.values)
-        scatter(squares, block.keys, block.squares)
+        scatter(table.values, block.keys, block.values)
+        scatter(table.squares, block.keys, block.squares)

@@ -1,44 +1,70 @@
-"""One batch of training: its memory, and its phases of drawing, grouping and updating.
+"""Batches of pairs, drawn and grouped ahead of the steps that use them.
 
-A batch is drawn, grouped by user and by item, differentiated and used for an update. Each of
-these is a phase of a team of threads (see `threads`), cut into tasks that can be done in any order.
+Drawing, choosing hard negatives and grouping are phases of a team of threads (see
+`compiled.tasks`), cut into tasks that can be done in any order.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import compiled
+from dmrank.compiled.compiling import compiled, spliced
 from dmrank.compiled.lanes import LANES
-from dmrank.compiled.tasks import Counters, begin_task, finish_and_begin_task, wait_for_tasks
+from dmrank.compiled.tasks import TASKS, Counters, share_tasks
 from dmrank.compiled.transpose import padded
-from dmrank.support.arrays import Float32s, Floats, Int32s
-from dmrank.training.pairwise.adagrad import TASKS, RowUpdate, ascended, update_rows
-from dmrank.training.pairwise.covariances import CovarianceGradients, update_roots
-from dmrank.training.pairwise.factors import FactorGradients
-from dmrank.training.pairwise.pairs import PERSONALIZED, choose_hardest
-from dmrank.training.pairwise.sampling import (
-    NO_ROW,
-    Groups,
-    Pairs,
-    draw_pairs,
+from dmrank.support.arrays import Int32s
+from dmrank.training.pairwise.grouping import (
+    Grouping,
+    empty_grouping,
     group,
-    random_stream,
+    grouping_of,
+    groups_of,
 )
+from dmrank.training.pairwise.hardest import choose_hardest
+from dmrank.training.pairwise.sampling import NO_ROW, Pairs, draw_pairs, random_stream
 
 if TYPE_CHECKING:
-    from dmrank.training.data import Accumulators, Parameters, TrainingData
-    from dmrank.training.pairwise.covariances import RootUpdate
-    from dmrank.training.pairwise.pairs import PairCovariance
-    from dmrank.training.pairwise.settings import FactorSettings, PriorWeights, SamplerSettings
-
+    from dmrank.training.data import TrainingData
+    from dmrank.training.pairwise.parameters import Parameters
+    from dmrank.training.pairwise.settings import SamplerSettings
 
 # Batches are drawn ahead until they hold so many samples: drawing needs no parameters, and threads
 # wait for each other less often.
 _SAMPLES_AHEAD = 32_768
 _MOST_BATCHES_AHEAD = 16
+#: In place of the first batch with joined users: there is none.
+NONE_JOINED = -1
+
+
+class Source(NamedTuple):
+    """Where pairs come from; an iteration consists of ``steps`` batches."""
+
+    data: TrainingData
+    sampler: SamplerSettings
+    steps: int
+
+
+class Batches(NamedTuple):
+    """Pairs and their groups, one row of each array per batch; or one batch, without these rows."""
+
+    pairs: Pairs
+    grouping: Grouping
+
+
+class Keys(NamedTuple):
+    """What the samples of batches are grouped by: their users and items, one row per batch."""
+
+    users: Int32s
+    items: Int32s
+
+
+class Range(NamedTuple):
+    """Batches that are prepared together: the number of the first, and how many."""
+
+    first: int
+    length: int
 
 
 def in_whole_blocks(batch_size: int) -> int:
@@ -52,265 +78,138 @@ def in_whole_blocks(batch_size: int) -> int:
     return -(-batch_size // LANES) * LANES
 
 
-def batches_ahead(batch_size: int) -> int:
+def batches_ahead(sampler: SamplerSettings) -> int:
     """Return how many batches are drawn at once.
 
     Examples
     --------
-    >>> batches_ahead(100), batches_ahead(2000), batches_ahead(100_000)
-    (16, 16, 1)
+    >>> from dmrank.training.pairwise.settings import SamplerSettings
+    >>> [batches_ahead(SamplerSettings(size, 0.0, 1, 0)) for size in (100, 2000, 100_000)]
+    [16, 16, 1]
     """
-    return min(max(_SAMPLES_AHEAD // in_whole_blocks(batch_size), 1), _MOST_BATCHES_AHEAD)
+    # The hardest j depends on the parameters: it cannot be chosen ahead.
+    if sampler.hard_negatives > 1:
+        return 1
+    ahead = max(_SAMPLES_AHEAD // in_whole_blocks(sampler.batch_size), 1)
+    return min(ahead, _MOST_BATCHES_AHEAD)
 
 
-def empty_pairs(batches: int, batch_size: int, aspects: int) -> Pairs:
-    """Return memory for batches of pairs, all of them skipped."""
-    size = in_whole_blocks(batch_size)
-    return Pairs(
-        np.full((batches, size), -1, dtype=np.int32),
-        np.full((batches, size, 2), -1, dtype=np.int32),
-        np.zeros((batches, size, padded(aspects)), dtype=np.float32),
-        np.full((batches, size), NO_ROW, dtype=np.int64),
+def empty_batches(sampler: SamplerSettings, aspects: int) -> Batches:
+    """Return memory for the batches that are drawn at once, all of their pairs skipped."""
+    ahead, size = batches_ahead(sampler), in_whole_blocks(sampler.batch_size)
+    pairs = Pairs(
+        np.full((ahead, size), -1, dtype=np.int32),
+        np.full((ahead, size, 2), -1, dtype=np.int32),
+        np.zeros((ahead, size, padded(aspects)), dtype=np.float32),
+        np.full((ahead, size), NO_ROW, dtype=np.int64),
     )
-
-
-def empty_groups(batches: int, entries: int) -> Groups:
-    """Return memory for the groups of batches with so many entries."""
-    shapes = [(batches, entries)] * 4 + [(batches, 2)]
-    return Groups(*(np.empty(shape, dtype=np.int32) for shape in shapes))
-
-
-def empty_factor_gradients(parameters: Parameters, batch_size: int) -> FactorGradients:
-    """Return memory for the gradients of one batch."""
-    K, width = parameters.aspects.shape
-    size = in_whole_blocks(batch_size)
-    return FactorGradients(
-        users=np.zeros((size, width), dtype=np.float32),
-        items=np.zeros((size, width), dtype=np.float32),
-        offsets=np.zeros((size if len(parameters.offsets) else 0, padded(K)), dtype=np.float32),
-        aspects=np.zeros((TASKS, K * width), dtype=np.float32),
-        objective=np.zeros(TASKS),
-    )
+    return Batches(pairs, empty_grouping(ahead, size, items_per_sample=2))
 
 
 @compiled
-def pairs_of(pairs: Pairs, batch: int) -> Pairs:
+def batch_of(batches: Batches, number: int) -> Batches:
     """Return one of the batches that were drawn ahead."""
+    return Batches(_pairs_of(batches.pairs, number), grouping_of(batches.grouping, number))
+
+
+@compiled
+def _pairs_of(pairs: Pairs, batch: int) -> Pairs:
     return Pairs(
         pairs.users[batch], pairs.items[batch], pairs.differences[batch], pairs.second_rows[batch]
     )
 
 
-@compiled
-def groups_of(groups: Groups, batch: int) -> Groups:
-    """Return the groups of one of the batches that were drawn ahead."""
-    return Groups(
-        groups.keys[batch],
-        groups.heads[batch],
-        groups.links[batch],
-        groups.sizes[batch],
-        groups.totals[batch],
-    )
-
-
-@compiled
-def draw_batches(
-    data: TrainingData,
-    sampler: SamplerSettings,
-    first: int,
-    steps: int,
-    batches: int,
-    pairs: Pairs,
-    counters: Counters,
-    phase: int,
-) -> int:
-    """Draw batches from number ``first`` on, in one phase, and return the next phase.
-
-    An iteration consists of ``steps`` batches.
-    """
-    tasks = batches * TASKS
-    task = begin_task(counters, phase)
-    while task < tasks:
-        batch, part = task // TASKS, task % TASKS
-        stream = random_stream(sampler.seed, (first + batch) // steps, (first + batch) % steps)
-        start = sampler.batch_size * part // TASKS
-        end = sampler.batch_size * (part + 1) // TASKS
-        draw_pairs(data, sampler.rated_share, stream, pairs_of(pairs, batch), start, end)
-        task = finish_and_begin_task(counters, phase)
-    wait_for_tasks(counters, phase, tasks)
-    return phase + 1
-
-
-@compiled
-def harden_batch(
-    data: TrainingData,
+@spliced
+def prepare_batches(
+    source: Source,
     parameters: Parameters,
-    sampler: SamplerSettings,
-    number: int,
-    steps: int,
-    pairs: Pairs,
-    counters: Counters,
-    phase: int,
-) -> int:
-    """Make the unrated items of the only batch hard, in one phase, and return the next phase."""
-    stream = random_stream(sampler.seed, number // steps, number % steps)
-    task = begin_task(counters, phase)
-    while task < TASKS:
-        start = sampler.batch_size * task // TASKS
-        end = sampler.batch_size * (task + 1) // TASKS
-        drawn = pairs_of(pairs, 0)
-        choose_hardest(data, parameters, sampler.hard_negatives, stream, drawn, start, end)
-        task = finish_and_begin_task(counters, phase)
-    wait_for_tasks(counters, phase, TASKS)
-    return phase + 1
-
-
-@compiled
-def group_batches(
-    batches: int,
-    user_keys: Int32s,
-    item_keys: Int32s,
-    users: Groups,
-    items: Groups,
+    numbers: Range,
+    batches: Batches,
     first_joined: int,
     counters: Counters,
     phase: int,
 ) -> int:
+    """Draw and group batches, j as hard as the sampler asks for, and return the next phase.
+
+    ``first_joined`` is that of `group_batches`.
+    """
+    phase = draw_batches(source, numbers, batches.pairs, counters, phase)
+    if source.sampler.hard_negatives > 1:  # then there is one batch
+        arguments = (source, parameters, numbers.first, _pairs_of(batches.pairs, 0))
+        phase = share_tasks(counters, phase, TASKS, _harden_part, arguments)
+    return group_pairs(numbers.length, batches, first_joined, counters, phase)
+
+
+@spliced
+def draw_batches(
+    source: Source, numbers: Range, pairs: Pairs, counters: Counters, phase: int
+) -> int:
+    """Draw batches in one phase, and return the next phase."""
+    tasks = numbers.length * TASKS
+    return share_tasks(counters, phase, tasks, _draw_part, (source, numbers.first, pairs))
+
+
+@compiled
+def _draw_part(arguments: tuple[Source, int, Pairs], task: int) -> None:
+    source, first, pairs = arguments
+    batch, part = task // TASKS, task % TASKS
+    start, end = _part(source, part)
+    rated_share, stream = source.sampler.rated_share, _stream(source, first + batch)
+    draw_pairs(source.data, rated_share, stream, _pairs_of(pairs, batch), start, end)
+
+
+@compiled
+def _harden_part(arguments: tuple[Source, Parameters, int, Pairs], task: int) -> None:
+    source, parameters, number, pairs = arguments
+    start, end = _part(source, task)
+    candidates = source.sampler.hard_negatives
+    stream = _stream(source, number)
+    choose_hardest(source.data, parameters, candidates, stream, pairs, start, end)
+
+
+@compiled
+def _part(source: Source, part: int) -> tuple[int, int]:
+    """Return where a part out of `TASKS` of a batch starts and ends."""
+    size = source.sampler.batch_size
+    return size * part // TASKS, size * (part + 1) // TASKS
+
+
+@compiled
+def _stream(source: Source, number: int) -> np.uint64:
+    """Return the random numbers of a batch."""
+    return random_stream(source.sampler.seed, number // source.steps, number % source.steps)
+
+
+@spliced
+def group_pairs(
+    count: int, batches: Batches, first_joined: int, counters: Counters, phase: int
+) -> int:
+    """Group batches of pairs by user and by item (see `group_batches`)."""
+    users, items = batches.pairs.users, batches.pairs.items
+    keys = Keys(users, items.reshape(items.shape[0], 2 * items.shape[1]))
+    return group_batches(count, keys, batches.grouping, first_joined, counters, phase)
+
+
+@spliced
+def group_batches(
+    count: int, keys: Keys, grouping: Grouping, first_joined: int, counters: Counters, phase: int
+) -> int:
     """Group batches by user and by item, in one phase, and return the next phase.
 
-    Keys are one row per batch. Every other batch from ``first_joined`` on is grouped as if all its
-    samples had one user, for they share one Σ; if it is negative, none is.
+    Every other batch from ``first_joined`` on is grouped as if all its samples had one user, for
+    they share one Σ; if it is `NONE_JOINED`, none is.
     """
-    tasks = batches * 2
-    task = begin_task(counters, phase)
-    while task < tasks:
-        batch = task // 2
-        if task % 2 == 1:
-            group(item_keys[batch], groups_of(items, batch))
-        elif first_joined >= 0 and batch % 2 == first_joined:
-            group(np.minimum(user_keys[batch], np.int32(0)), groups_of(users, batch))
-        else:
-            group(user_keys[batch], groups_of(users, batch))
-        task = finish_and_begin_task(counters, phase)
-    wait_for_tasks(counters, phase, tasks)
-    return phase + 1
+    return share_tasks(counters, phase, 2 * count, _group_side, (keys, grouping, first_joined))
 
 
 @compiled
-def item_keys_of(pairs: Pairs) -> Int32s:
-    """Return the items i and j of all pairs, one row per batch."""
-    return pairs.items.reshape(pairs.items.shape[0], 2 * pairs.items.shape[1])
-
-
-@compiled
-def update_factors_together(
-    parameters: Parameters,
-    squares: Accumulators,
-    settings: FactorSettings,
-    users: Groups,
-    items: Groups,
-    gradients: FactorGradients,
-    objectives: Floats,
-    counters: Counters,
-    phase: int,
-) -> None:
-    """Update U, V, W and the offsets in one phase, and note the mean objective of the batch."""
-    task = begin_task(counters, phase)
-    while task < TASKS:
-        if task == 0:
-            objectives[0] = mean_objective(gradients.objective, users)
-        update_factors(parameters, squares, settings, users, items, gradients, task)
-        task = finish_and_begin_task(counters, phase)
-    wait_for_tasks(counters, phase, TASKS)
-
-
-@compiled
-def mean_objective(objective: Floats, users: Groups) -> float:
-    """Return the mean over the samples of a batch of what the tasks have summed."""
-    total = 0.0
-    for task in range(TASKS):
-        total += objective[task]
-    drawn = users.totals[1]
-    return total / drawn if drawn > 0 else np.nan
-
-
-@compiled
-def update_factors(
-    parameters: Parameters,
-    squares: Accumulators,
-    settings: FactorSettings,
-    users: Groups,
-    items: Groups,
-    gradients: FactorGradients,
-    task: int,
-) -> None:
-    """Update the rows of U, V, the offsets and, in the last task, W."""
-    rate, scale, nonnegative = settings.learning_rate, settings.scale, settings.nonnegative
-    how = RowUpdate(rate, scale, settings.user_regularization, nonnegative)
-    update_rows(parameters.users, squares.users, users, gradients.users, how, task)
-    how = RowUpdate(rate, scale, settings.item_regularization, nonnegative)
-    update_rows(parameters.items, squares.items, items, gradients.items, how, task)
-    if parameters.offsets.shape[0] > 0:
-        how = RowUpdate(rate, scale, settings.offset_regularization, False)
-        update_rows(parameters.offsets, squares.offsets, items, gradients.offsets, how, task)
-    if task == TASKS - 1:  # the task with the fewest rows
-        how = RowUpdate(rate, scale, settings.aspect_regularization, nonnegative)
-        pairs = users.totals[1]
-        _update_aspects(parameters.aspects, squares.aspects, gradients.aspects, how, pairs)
-
-
-@compiled
-def _update_aspects(
-    aspects: Float32s, squares: Float32s, gradients: Float32s, how: RowUpdate, pairs: int
-) -> None:
-    """Update W, which every pair touches, by the sum of what the tasks have summed."""
-    decay = np.float32(how.regularization * pairs)
-    for k in range(aspects.shape[0]):
-        for f in range(aspects.shape[1]):
-            gradient = -decay * aspects[k, f]
-            for task in range(TASKS):
-                gradient += gradients[task, k * aspects.shape[1] + f]
-            gradient *= np.float32(how.scale)
-            aspects[k, f], squares[k, f] = ascended(
-                aspects[k, f], squares[k, f], gradient, how.learning_rate
-            )
-            if how.nonnegative:
-                aspects[k, f] = max(aspects[k, f], np.float32(0.0))
-
-
-@compiled
-def update_covariances(
-    parameters: Parameters,
-    squares: Accumulators,
-    covariance: PairCovariance,
-    how: RootUpdate,
-    weights: PriorWeights,
-    users: Groups,
-    items: Groups,
-    gradients: CovarianceGradients,
-    task: int,
-) -> None:
-    """Update the rows of L and Σ of users and items."""
-    update_roots(
-        parameters.user_roots,
-        squares.user_roots,
-        parameters.user_covariances,
-        users,
-        gradients.pairs,
-        2.0 * covariance.user_weight,
-        weights.users,
-        how,
-        task,
-    )
-    if covariance.kind == PERSONALIZED:
-        update_roots(
-            parameters.item_roots,
-            squares.item_roots,
-            parameters.item_covariances,
-            items,
-            gradients.pairs,
-            1.0 - covariance.user_weight,
-            weights.items,
-            how,
-            task,
-        )
+def _group_side(arguments: tuple[Keys, Grouping, int], task: int) -> None:
+    keys, grouping, first_joined = arguments
+    batch = task // 2
+    if task % 2 == 1:
+        group(keys.items[batch], groups_of(grouping.items, batch))
+    elif first_joined >= 0 and batch % 2 == first_joined:
+        joined = np.minimum(keys.users[batch], np.int32(0))
+        group(joined, groups_of(grouping.users, batch))
+    else:
+        group(keys.users[batch], groups_of(grouping.users, batch))

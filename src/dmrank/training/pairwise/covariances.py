@@ -8,30 +8,34 @@ import numpy as np
 
 from dmrank.compiled.compiling import compiled
 from dmrank.compiled.lanes import LANES, load, spread, store, sum_of_lanes, where_less
-from dmrank.compiled.transpose import scatter
+from dmrank.compiled.tasks import TASKS
+from dmrank.compiled.transpose import padded, scatter
 from dmrank.directional.kernels import differentiate_covariance, invert_factor
 from dmrank.directional.packing import packed
 from dmrank.support.arrays import Float32s, Floats
 from dmrank.training.pairwise.adagrad import (
-    TASKS,
+    PairGradients,
     RowBlock,
+    Table,
     ascend,
     gather_rows,
     new_row_block,
     prefetch_groups,
 )
-from dmrank.training.pairwise.pairs import (
-    PairCovariance,
+from dmrank.training.pairwise.criterion import (
+    PERSONALIZED,
+    Criterion,
     evaluate_pairs,
     gather_pairs,
     new_pair_block,
     prefetch_pairs,
 )
+from dmrank.training.pairwise.factors import mean_objective
 
 if TYPE_CHECKING:
-    from dmrank.directional.kernels import FamilyConstants
-    from dmrank.training.data import Parameters
-    from dmrank.training.pairwise.sampling import Groups, Pairs
+    from dmrank.training.pairwise.grouping import Grouping, Groups
+    from dmrank.training.pairwise.parameters import Accumulators, Parameters
+    from dmrank.training.pairwise.sampling import Pairs
 
 
 class CovarianceGradients(NamedTuple):
@@ -76,74 +80,101 @@ class RootUpdate(NamedTuple):
     smallest_diagonal: Float32s
 
 
+class PriorWeights(NamedTuple):
+    """Weights of the priors of Σ_u and Σ_i per sampled pair."""
+
+    users: Float32s
+    items: Float32s
+
+
+class CovarianceStep(NamedTuple):
+    """What a covariance step changes, by which gradients and how."""
+
+    parameters: Parameters
+    squares: Accumulators
+    how: RootUpdate
+    weights: PriorWeights
+    gradients: CovarianceGradients
+
+
+class Roots(NamedTuple):
+    """L with AdaGrad's sums, Σ = L Lᵀ beside it, and the weight of each row's prior; packed.
+
+    ``share`` is ∂Σ_uij/∂Σ: 2λ for Σ_u, 1 − λ for Σ_i.
+    """
+
+    table: Table
+    covariances: Float32s
+    prior_weights: Float32s
+    share: float
+
+
+def empty_covariance_gradients(aspects: int, samples: int) -> CovarianceGradients:
+    """Return memory for the gradients of a batch of so many pairs."""
+    width = padded(packed(aspects, 0))
+    return CovarianceGradients(np.zeros((samples, width), dtype=np.float32), np.zeros(TASKS))
+
+
 @compiled
 def differentiate_covariances(
-    pairs: Pairs,
-    parameters: Parameters,
-    covariance: PairCovariance,
-    family: FamilyConstants,
-    out: CovarianceGradients,
-    task: int,
+    arguments: tuple[Pairs, Parameters, Criterion, CovarianceGradients], task: int
 ) -> None:
-    """Compute the gradients of the pairs of one task out of `TASKS`."""
-    block = new_pair_block(parameters, family)
+    """Compute the gradients by Σ_uij of the pairs of one task out of `TASKS`."""
+    pairs, parameters, criterion, out = arguments
+    block = new_pair_block(parameters, criterion)
     total = spread(0.0)
     for start in range(task * LANES, pairs.users.shape[0], TASKS * LANES):
-        prefetch_pairs(pairs, start + TASKS * LANES, parameters, covariance)
-        gather_pairs(pairs, start, parameters, covariance, family, block)
-        ray = evaluate_pairs(parameters, covariance, family, block)
+        prefetch_pairs(pairs, start + TASKS * LANES, parameters, criterion)
+        gather_pairs(pairs, start, parameters, criterion, block)
+        ray = evaluate_pairs(parameters, criterion, block)
         total = total + ray.log_likelihood
-        invert_factor(block.criterion)
-        differentiate_covariance(block.criterion, ray)
-        scatter(out.pairs, block.numbers, block.criterion.covariance_gradient)
+        invert_factor(block.lanes)
+        differentiate_covariance(block.lanes, ray)
+        scatter(out.pairs, block.factors.numbers, block.lanes.covariance_gradient)
     out.objective[task] = sum_of_lanes(total)
 
 
 @compiled
-def update_roots(
-    roots: Float32s,
-    squares: Float32s,
-    covariances: Float32s,
-    groups: Groups,
-    gradients: Float32s,
-    share: float,
-    prior_weights: Float32s,
-    how: RootUpdate,
-    task: int,
+def update_covariances(
+    arguments: tuple[CovarianceStep, Criterion, Grouping, Floats], task: int
 ) -> None:
-    """Update the L of one task out of `TASKS`, and Σ = L Lᵀ beside them.
+    """Update L and Σ of users and items by a batch, and note its mean objective."""
+    step, criterion, grouping, objectives = arguments
+    values, squares, how, weights, gradients = step
+    if task == 0:
+        objectives[1] = mean_objective(gradients.objective, grouping)
+    share = 2.0 * criterion.user_weight
+    table = Table(values.user_roots, squares.user_roots)
+    of_users = Roots(table, values.user_covariances, weights.users, share)
+    _update_roots(of_users, grouping.users, gradients.pairs, how, task)
+    if criterion.kind == PERSONALIZED:
+        share = 1.0 - criterion.user_weight
+        table = Table(values.item_roots, squares.item_roots)
+        of_items = Roots(table, values.item_covariances, weights.items, share)
+        _update_roots(of_items, grouping.items, gradients.pairs, how, task)
 
-    Parameters
-    ----------
-    roots, squares, covariances
-        L, AdaGrad's sums and Σ, one packed row per key.
-    groups
-        Entries grouped by row.
-    gradients
-        G, one packed row per pair.
-    share
-        ∂Σ_uij/∂Σ: 2λ for Σ_u, 1 − λ for Σ_i.
-    prior_weights
-        Weight of the prior of each row per sampled pair.
-    how
-        Step size and prior.
-    task
-        Number of the task.
-    """
-    block = new_row_block(roots.shape[1])
-    work = np.zeros((roots.shape[1], LANES), np.float32)
+
+@compiled
+def _update_roots(
+    roots: Roots, groups: Groups, pair_gradients: Float32s, how: RootUpdate, task: int
+) -> None:
+    """Update the L of one task out of `TASKS`, and Σ = L Lᵀ beside them."""
+    values, squares = roots.table
+    block = new_row_block(values.shape[1])
+    work = np.zeros((values.shape[1], LANES), np.float32)
+    gradients = PairGradients(pair_gradients, roots.share, roots.share)
     for start in range(task * LANES, groups.totals[0], TASKS * LANES):
-        for table in (roots, squares, covariances):
-            prefetch_groups(table, groups, start + TASKS * LANES)
-        gather_rows(roots, squares, groups, gradients, share, share, start, block)
+        for rows in (values, squares, roots.covariances):
+            prefetch_groups(rows, groups, start + TASKS * LANES)
+        gather_rows(roots.table, groups, gradients, start, block)
         for lane in range(LANES):
-            block.sizes[0, lane] *= prior_weights[block.keys[lane]]
+            block.sizes[0, lane] *= roots.prior_weights[block.keys[lane]]
         _differentiate_roots(block, work, how)
         ascend(block, how.learning_rate)
         _rebuild_covariances(block.values, work, how)
-        scatter(roots, block.keys, block.values)
+        scatter(values, block.keys, block.values)
         scatter(squares, block.keys, block.squares)
-        scatter(covariances, block.keys, work)
+        scatter(roots.covariances, block.keys, work)
 
 
 @compiled

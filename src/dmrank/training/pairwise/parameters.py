@@ -1,14 +1,62 @@
-"""Parameters before the first iteration, and what they mean after the last."""
+"""What pairwise training changes: parameters, and AdaGrad's sums beside them."""
 
 from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from dmrank.compiled.transpose import padded
 from dmrank.directional.packing import pack
 from dmrank.support.arrays import Float32s, Floats
-from dmrank.training.data import Parameters
-from dmrank.training.pairwise.settings import Covariance
+
+Covariance = Literal["personalized", "shared", "identity"]
+
+
+class Parameters(NamedTuple):
+    """What is learned, all float32, rows padded with zeros to whole quads.
+
+    Padding stays 0 in every update. Matrices L and Σ are packed (see `directional.packing`).
+
+    Attributes
+    ----------
+    users, items, aspects
+        The factors U, V and W, one row per user, item and aspect.
+    offsets
+        Item offsets b, one column per aspect; no rows if the model has none.
+    user_roots, item_roots
+        L with Σ = L Lᵀ: a row per user and item (``personalized``), one row and none
+        (``shared``), or no rows (``identity``).
+    user_covariances, item_covariances
+        Σ, kept beside L so that the factor step never rebuilds it.
+    """
+
+    users: Float32s
+    items: Float32s
+    aspects: Float32s
+    offsets: Float32s
+    user_roots: Float32s
+    item_roots: Float32s
+    user_covariances: Float32s
+    item_covariances: Float32s
+
+
+class Accumulators(NamedTuple):
+    """AdaGrad's sums of squared gradients, shaped like the `Parameters` of the same name."""
+
+    users: Float32s
+    items: Float32s
+    aspects: Float32s
+    offsets: Float32s
+    user_roots: Float32s
+    item_roots: Float32s
+
+
+def empty_accumulators(parameters: Parameters) -> Accumulators:
+    """Return the sums of squared gradients before the first iteration: zeros."""
+    return Accumulators(
+        *(np.zeros_like(getattr(parameters, name)) for name in Accumulators._fields)
+    )
 
 
 def initial_parameters(

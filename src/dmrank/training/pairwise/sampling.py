@@ -1,4 +1,4 @@
-"""Random pairs (u, i, j) for training, and their grouping by user and by item.
+"""Random pairs (u, i, j) for training.
 
 Every random number is a hash of (seed, iteration, step, pair, draw): which pairs an iteration
 sees depends on nothing else, neither on the number of threads nor on what was drawn before.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dmrank.training.data import TrainingData
 
 
-# A pair without a direction is drawn again so many times, then skipped (design section 2).
+# A pair that differs in no aspect says nothing: it is drawn again so many times, then skipped.
 _ATTEMPTS = 16
 _DRAWS_PER_ATTEMPT = 3
 # Draws of one pair are numbered below 2¹⁶; those of `draw_candidate` follow those of `draw_pairs`.
@@ -51,30 +51,6 @@ class Pairs(NamedTuple):
     items: Int32s
     differences: Float32s
     second_rows: Int64s
-
-
-class Groups(NamedTuple):
-    """The entries of a batch grouped by key, each group a linked list.
-
-    Attributes
-    ----------
-    keys
-        The different keys, in order of first appearance.
-    heads
-        The last entry of each key.
-    links
-        For each entry the one before it with the same key, −1 at the end.
-    sizes
-        Number of entries of each key.
-    totals
-        Number of different keys, and number of entries in groups.
-    """
-
-    keys: Int32s
-    heads: Int32s
-    links: Int32s
-    sizes: Int32s
-    totals: Int32s
 
 
 @inlined
@@ -193,7 +169,7 @@ def _prefetch_rows(data: TrainingData, stream: np.uint64, start: int, end: int) 
 def draw_pairs(
     data: TrainingData, rated_share: float, stream: np.uint64, pairs: Pairs, start: int, end: int
 ) -> None:
-    """Draw the pairs ``start`` to ``end`` of a batch (design section 3).
+    """Draw the pairs ``start`` to ``end`` of a batch.
 
     (u, i) is uniform over the rows; with probability ``rated_share`` j is uniform over the other
     items that u has rated, else over all items but i.
@@ -237,40 +213,3 @@ def draw_candidate(data: TrainingData, stream: np.uint64, pair: int, number: int
     """Return an item that could replace an unrated j: uniform over all but i."""
     n_items = data.item_counts.shape[0]
     return _draw_other_item(stream, pair, _FIRST_CANDIDATE + number, item, n_items)
-
-
-@compiled
-def group(keys: Int32s, groups: Groups) -> None:
-    """Group the entries of a batch by their keys; an entry with key −1 is in no group.
-
-    A hash table of twice the number of entries finds the group of a key, so that the cost does
-    not depend on how many keys there could be.
-    """
-    bits = 1
-    while (1 << bits) < 2 * keys.shape[0]:
-        bits += 1
-    slots = np.full(1 << bits, -1, np.int32)
-    mask = (1 << bits) - 1
-    count = 0
-    grouped = 0
-    for entry in range(keys.shape[0]):
-        key = keys[entry]
-        if key < 0:
-            continue
-        slot = np.int64((np.uint64(key) * _GOLDEN) >> np.uint64(64 - bits))
-        while slots[slot] >= 0 and groups.keys[slots[slot]] != key:
-            slot = (slot + 1) & mask
-        index = slots[slot]
-        if index < 0:
-            index = count
-            count += 1
-            slots[slot] = index
-            groups.keys[index] = key
-            groups.heads[index] = -1
-            groups.sizes[index] = 0
-        groups.links[entry] = groups.heads[index]
-        groups.heads[index] = entry
-        groups.sizes[index] += 1
-        grouped += 1
-    groups.totals[0] = count
-    groups.totals[1] = grouped

@@ -1,97 +1,24 @@
-"""What decides how an iteration is made: settings for users, and the same for compiled code."""
+"""What decides how pairs are drawn and factors updated, whatever the model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-import numpy as np
-
-from dmrank.directional.families import Family, Gaussian
-from dmrank.support.arrays import Float32s, Floats
-from dmrank.training.pairwise.covariances import RootUpdate
-from dmrank.training.pairwise.pairs import IDENTITY, PERSONALIZED, SHARED, PairCovariance
-
-if TYPE_CHECKING:
-    from dmrank.training.data import TrainingData
+from typing import NamedTuple
 
 
-Covariance = Literal["personalized", "shared", "identity"]
+class SamplerSettings(NamedTuple):
+    """How pairs are drawn.
 
-_KINDS: dict[Covariance, int] = {
-    "personalized": PERSONALIZED,
-    "shared": SHARED,
-    "identity": IDENTITY,
-}
-
-
-@dataclass(frozen=True)
-class StepSettings:
-    """How an iteration is made.
-
-    Parameters
+    Attributes
     ----------
     batch_size
         Number of pairs B in each step.
-    learning_rate, covariance_learning_rate
-        Step sizes of AdaGrad for factors and offsets, and for the factors L of Σ.
-    family
-        `Gaussian` or `Student`, with its margin ξ.
-    covariance
-        ``"personalized"``: Σ_uij = 2λΣ_u + (1−λ)(Σ_i + Σ_j); ``"shared"``: twice one learned Σ;
-        ``"identity"``: 2I, without a covariance step.
-    user_weight
-        λ.
-    regularization
-        Weights of −½‖·‖² per sampled pair for U, V, W and the item offsets.
     rated_share
         Probability that j is drawn from the items that u has rated.
     hard_negatives
         An unrated j is the one with the highest predicted mean of so many; 1 draws it blindly.
-    nonnegative
-        Whether U, V and W are kept ≥ 0.
-    smallest_diagonal
-        Lower limit of the diagonal of L, as a share of that of the mode of the prior. At the
-        limit the gradient of the prior is of the order of its inverse cube.
     seed
         Seed of the sampler.
     """
-
-    batch_size: int = 2000
-    learning_rate: float = 0.03
-    covariance_learning_rate: float = 0.03
-    family: Family = field(default_factory=lambda: Gaussian(margin=0.2))
-    covariance: Covariance = "personalized"
-    user_weight: float = 0.5
-    regularization: tuple[float, float, float, float] = (0.01, 0.01, 0.01, 0.0)
-    rated_share: float = 0.0
-    hard_negatives: int = 1
-    nonnegative: bool = False
-    smallest_diagonal: float = 0.1
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class CovariancePrior:
-    """The inverse-Wishart prior of every Σ.
-
-    Parameters
-    ----------
-    scale
-        Ψ, positive definite, K x K.
-    degrees_of_freedom
-        ν.
-    """
-
-    scale: Floats
-    degrees_of_freedom: float
-
-
-# Compiled code takes tuples of scalars and arrays; a parallel loop takes no tuple within a tuple.
-
-
-class SamplerSettings(NamedTuple):
-    """The part of `StepSettings` that the sampler needs."""
 
     batch_size: int
     rated_share: float
@@ -100,7 +27,19 @@ class SamplerSettings(NamedTuple):
 
 
 class FactorSettings(NamedTuple):
-    """The part of `StepSettings` that the update of the factors needs."""
+    """How factors and offsets are updated.
+
+    Attributes
+    ----------
+    learning_rate
+        Step size of AdaGrad.
+    scale
+        Factor of every gradient: 1/batch size.
+    user_regularization, item_regularization, aspect_regularization, offset_regularization
+        Weights of −½‖·‖² per sampled pair for U, V, W and the item offsets.
+    nonnegative
+        Whether U, V and W are kept ≥ 0.
+    """
 
     learning_rate: float
     scale: float
@@ -109,69 +48,3 @@ class FactorSettings(NamedTuple):
     aspect_regularization: float
     offset_regularization: float
     nonnegative: bool
-
-
-def sampler_settings(settings: StepSettings) -> SamplerSettings:
-    """Return the settings of the sampler with the types that compiled code expects."""
-    return SamplerSettings(
-        batch_size=int(settings.batch_size),
-        rated_share=float(settings.rated_share),
-        hard_negatives=int(settings.hard_negatives),
-        seed=int(settings.seed),
-    )
-
-
-def factor_settings(settings: StepSettings) -> FactorSettings:
-    """Return the settings of the factor step with the types that compiled code expects."""
-    by_users, by_items, by_aspects, by_offsets = settings.regularization
-    return FactorSettings(
-        learning_rate=float(settings.learning_rate),
-        scale=1.0 / settings.batch_size,
-        user_regularization=float(by_users),
-        item_regularization=float(by_items),
-        aspect_regularization=float(by_aspects),
-        offset_regularization=float(by_offsets),
-        nonnegative=bool(settings.nonnegative),
-    )
-
-
-def root_update(settings: StepSettings, prior: CovariancePrior) -> RootUpdate:
-    """Return the settings of the covariance step with the types that compiled code expects."""
-    K = len(prior.scale)
-    strength = prior.degrees_of_freedom + K + 1
-    root = np.linalg.cholesky(prior.scale)
-    smallest = settings.smallest_diagonal * np.diagonal(root) / np.sqrt(strength)
-    return RootUpdate(
-        learning_rate=float(settings.covariance_learning_rate),
-        scale=1.0 / settings.batch_size,
-        aspects=K,
-        prior_root=root[np.tril_indices(K)].astype(np.float32),
-        prior_strength=float(strength),
-        smallest_diagonal=smallest.astype(np.float32),
-    )
-
-
-def pair_covariance(settings: StepSettings, data: TrainingData) -> PairCovariance:
-    """Return how Σ_uij is made, with the types that compiled code expects."""
-    return PairCovariance(
-        kind=_KINDS[settings.covariance],
-        # Shared: as if every pair had the same user, and users were all that counts.
-        user_weight=1.0 if settings.covariance == "shared" else float(settings.user_weight),
-        complete=bool(data.complete),
-    )
-
-
-class PriorWeights(NamedTuple):
-    """Weights of the priors of Σ_u and Σ_i per sampled pair."""
-
-    users: Float32s
-    items: Float32s
-
-
-def prior_weights(settings: StepSettings, data: TrainingData) -> PriorWeights:
-    """Return 1/n_u and 1/(n_i + n/N): a prior counts once per pass over the data."""
-    rows = len(data.items)
-    counts = np.array([rows]) if settings.covariance == "shared" else np.diff(data.user_ptr)
-    by_users = 1.0 / np.maximum(counts, 1)
-    by_items = 1.0 / (data.item_counts + rows / len(data.item_counts))
-    return PriorWeights(by_users.astype(np.float32), by_items.astype(np.float32))

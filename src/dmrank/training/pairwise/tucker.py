@@ -13,7 +13,6 @@ import numpy as np
 from dmrank.compiled.compiling import compiled
 from dmrank.compiled.lanes import (
     LANES,
-    QUAD,
     Lanes,
     load,
     spread,
@@ -21,11 +20,17 @@ from dmrank.compiled.lanes import (
     sum_of_lanes,
     where_less,
 )
+from dmrank.compiled.tasks import TASKS
 from dmrank.compiled.transpose import gather, scatter
 from dmrank.support.arrays import Float32s, Floats, Int32s, Int64s
-from dmrank.training.pairwise.adagrad import TASKS, ascended
-from dmrank.training.pairwise.mbpr import logistic_loss, logistic_slope, sign_of
-from dmrank.training.pairwise.pairs import gather_difference, number_lanes
+from dmrank.training.pairwise.adagrad import Table, ascended
+from dmrank.training.pairwise.factors import (
+    FactorBlock,
+    gather_difference,
+    new_factor_block,
+    number_lanes,
+)
+from dmrank.training.pairwise.logistic import logistic_loss, logistic_slope, sign_of
 
 if TYPE_CHECKING:
     from dmrank.training.data import TrainingData
@@ -102,19 +107,23 @@ class TuckerGradients(NamedTuple):
     objective: Floats
 
 
-class _Block(NamedTuple):
-    """Sixteen samples: where they are, their factors, errors, and the gradients by them.
+class TuckerStep(NamedTuple):
+    """What a step changes, by which gradients and how; H is kept beside G and F."""
 
-    ``item`` is V_i of a rating and V_i − V_j of a pair.
+    parameters: TuckerParameters
+    squares: TuckerParameters
+    slices: Float32s
+    settings: TuckerSettings
+    gradients: TuckerGradients
+
+
+class _Block(NamedTuple):
+    """Sixteen samples: their factors, errors, and the gradients by the factors.
+
+    ``item_differences`` of the factors is V_i of a rating and V_i − V_j of a pair.
     """
 
-    numbers: Int64s
-    users: Int64s
-    first: Int64s
-    second: Int64s
-    quads: Float32s
-    user: Float32s
-    item: Float32s
+    factors: FactorBlock
     error: Float32s
     by_user: Float32s
     by_item: Float32s
@@ -123,13 +132,7 @@ class _Block(NamedTuple):
 @compiled
 def _new_block(width: int) -> _Block:
     return _Block(
-        np.zeros(LANES, np.int64),
-        np.zeros(LANES, np.int64),
-        np.zeros(LANES, np.int64),
-        np.zeros(LANES, np.int64),
-        np.zeros((2 * QUAD, LANES), np.float32),
-        np.zeros((width, LANES), np.float32),
-        np.zeros((width, LANES), np.float32),
+        new_factor_block(width),
         np.zeros((1, LANES), np.float32),
         np.zeros((width, LANES), np.float32),
         np.zeros((width, LANES), np.float32),
@@ -157,8 +160,8 @@ def _predict(block: _Block, H: Float32s, k: int) -> Lanes:
     for a in range(width):
         seen_by_user = spread(0.0)
         for b in range(width):
-            seen_by_user = seen_by_user + H[k, a, b] * load(block.item, b)
-        predicted = predicted + load(block.user, a) * seen_by_user
+            seen_by_user = seen_by_user + H[k, a, b] * load(block.factors.item_differences, b)
+        predicted = predicted + load(block.factors.user_factors, a) * seen_by_user
     return predicted
 
 
@@ -170,8 +173,8 @@ def _add_factor_gradients(block: _Block, H: Float32s, k: int, error: Lanes) -> N
         seen_by_user = spread(0.0)
         seen_by_item = spread(0.0)
         for b in range(width):
-            seen_by_user = seen_by_user + H[k, a, b] * load(block.item, b)
-            seen_by_item = seen_by_item + H[k, b, a] * load(block.user, b)
+            seen_by_user = seen_by_user + H[k, a, b] * load(block.factors.item_differences, b)
+            seen_by_item = seen_by_item + H[k, b, a] * load(block.factors.user_factors, b)
         store(block.by_user, a, load(block.by_user, a) + error * seen_by_user)
         store(block.by_item, a, load(block.by_item, a) + error * seen_by_item)
 
@@ -184,41 +187,30 @@ def _add_slice_gradients(block: _Block, by_slice: Float32s) -> None:
     for lane in range(LANES):
         error = block.error[0, lane]
         for b in range(width):
-            item[b] = error * block.item[b, lane]
+            item[b] = error * block.factors.item_differences[b, lane]
         for a in range(width):
-            user = block.user[a, lane]
+            user = block.factors.user_factors[a, lane]
             for b in range(width):
                 by_slice[a, b] += user * item[b]
 
 
 @compiled
 def _clear(block: _Block) -> None:
-    for n in range(block.user.shape[0]):
+    for n in range(block.by_user.shape[0]):
         store(block.by_user, n, spread(0.0))
         store(block.by_item, n, spread(0.0))
 
 
 @compiled
-def differentiate_ratings(
-    data: TrainingData,
-    rows: Rows,
-    parameters: TuckerParameters,
-    H: Float32s,
-    out: TuckerGradients,
-    task: int,
-) -> None:
+def differentiate_ratings(arguments: tuple[TrainingData, Rows, TuckerStep], task: int) -> None:
     """Differentiate −½ Σ_k (r_uik − r̂_uik)², k known, for the rows of one task out of `TASKS`."""
+    data, rows, step = arguments
+    H, out = step.slices, step.gradients
     block = _new_block(H.shape[1])
     out.slices[task] = 0.0
     total = spread(0.0)
     for start in range(task * LANES, rows.users.shape[0], TASKS * LANES):
-        for lane in range(LANES):
-            block.numbers[lane] = start + lane
-            block.users[lane] = max(rows.users[start + lane], 0)
-            block.first[lane] = max(rows.items[start + lane], 0)
-        gather(parameters.users, block.users, block.user)
-        gather(parameters.items, block.first, block.item)
-        _clear(block)
+        _gather_row_factors(rows, start, step.parameters, block)
         for k in range(H.shape[0]):
             for lane in range(LANES):
                 row = rows.numbers[start + lane]
@@ -230,32 +222,24 @@ def differentiate_ratings(
             total = total - 0.5 * error * error
             _add_factor_gradients(block, H, k, error)
             _add_slice_gradients(block, out.slices[task, k])
-        scatter(out.users, block.numbers, block.by_user)
-        scatter(out.items, block.numbers, block.by_item)
+        _write_gradients(block, out)
     out.objective[task] = sum_of_lanes(total)
 
 
 @compiled
-def differentiate_order(
-    pairs: Pairs,
-    parameters: TuckerParameters,
-    H: Float32s,
-    settings: TuckerSettings,
-    out: TuckerGradients,
-    task: int,
-) -> None:
+def differentiate_order(arguments: tuple[Pairs, TuckerStep], task: int) -> None:
     """Differentiate w ln σ(sign(r_uio − r_ujo)(r̂_uio − r̂_ujo)) for the pairs of one task."""
+    pairs, step = arguments
+    H, out = step.slices, step.gradients
     block = _new_block(H.shape[1])
-    o, weight = settings.primary, settings.ranking_weight
+    o, weight = step.settings.primary, step.settings.ranking_weight
     out.slices[task, o] = 0.0
     differences = np.zeros((pairs.differences.shape[1], LANES), np.float32)
     total = spread(0.0)
     for start in range(task * LANES, pairs.users.shape[0], TASKS * LANES):
-        number_lanes(pairs, start, block.numbers, block.users, block.first, block.second)
-        gather(pairs.differences, block.numbers, differences)
-        gather(parameters.users, block.users, block.user)
-        gather_difference(parameters.items, block.first, block.second, block.quads, block.item)
-        _clear(block)
+        number_lanes(pairs, start, block.factors)
+        gather(pairs.differences, block.factors.numbers, differences)
+        _gather_pair_factors(step.parameters, block)
         sign = sign_of(load(differences, 0))
         x = sign * _predict(block, H, o)
         total = total - weight * sign * sign * logistic_loss(x)
@@ -263,54 +247,77 @@ def differentiate_order(
         store(block.error, 0, error)
         _add_factor_gradients(block, H, o, error)
         _add_slice_gradients(block, out.slices[task, o])
-        scatter(out.users, block.numbers, block.by_user)
-        scatter(out.items, block.numbers, block.by_item)
+        _write_gradients(block, out)
     out.objective[task] = sum_of_lanes(total)
 
 
 @compiled
-def update_core(
-    parameters: TuckerParameters,
-    squares: TuckerParameters,
-    settings: TuckerSettings,
-    by_slices: Float32s,
-    first_aspect: int,
-    end_aspect: int,
-    samples: int,
+def _gather_row_factors(
+    rows: Rows, start: int, parameters: TuckerParameters, block: _Block
 ) -> None:
-    """Update G and the rows of F from ``first_aspect`` to ``end_aspect``.
+    """Set U_u and V_i of the rows from ``start`` on; beyond the batch those of row 0."""
+    factors = block.factors
+    for lane in range(LANES):
+        factors.numbers[lane] = start + lane
+        factors.users[lane] = max(rows.users[start + lane], 0)
+        factors.first[lane] = max(rows.items[start + lane], 0)
+    gather(parameters.users, factors.users, factors.user_factors)
+    gather(parameters.items, factors.first, factors.item_differences)
+    _clear(block)
+
+
+@compiled
+def _gather_pair_factors(parameters: TuckerParameters, block: _Block) -> None:
+    """Set U_u and V_i − V_j of numbered pairs."""
+    factors = block.factors
+    gather(parameters.users, factors.users, factors.user_factors)
+    gather_difference(parameters.items, factors, factors.item_differences)
+    _clear(block)
+
+
+@compiled
+def _write_gradients(block: _Block, out: TuckerGradients) -> None:
+    scatter(out.users, block.factors.numbers, block.by_user)
+    scatter(out.items, block.factors.numbers, block.by_item)
+
+
+@compiled
+def update_core(step: TuckerStep, first_aspect: int, end_aspect: int, samples: int) -> None:
+    """Update G and the rows of F from ``first_aspect`` to ``end_aspect``, and then H.
 
     ∂/∂F_kc = Σ_ab G_abc ∂/∂H_kab and ∂/∂G_abc = Σ_k F_kc ∂/∂H_kab.
     """
-    width, _, c_end = parameters.core.shape
-    core = parameters.core.reshape(width * width, c_end)
-    aspects = parameters.aspects[first_aspect:end_aspect]
+    width, _, c_end = step.parameters.core.shape
+    core = step.parameters.core.reshape(width * width, c_end)
+    aspects = step.parameters.aspects[first_aspect:end_aspect]
     by_aspects = np.zeros(aspects.shape, np.float32)
     by_core = np.zeros(core.shape, np.float32)
     for k in range(aspects.shape[0]):
         by_slice = np.zeros((width, width), np.float32)
         for task in range(TASKS):
-            by_slice += by_slices[task, first_aspect + k]
+            by_slice += step.gradients.slices[task, first_aspect + k]
         for n in range(width * width):
             gradient = by_slice[n // width, n % width]
             for c in range(c_end):
                 by_aspects[k, c] += gradient * core[n, c]
                 by_core[n, c] += gradient * aspects[k, c]
-    of_aspects = squares.aspects[first_aspect:end_aspect]
-    _ascend_table(aspects, of_aspects, by_aspects, settings, samples)
-    of_core = squares.core.reshape(width * width, c_end)
-    _ascend_table(core, of_core, by_core, settings, samples)
+    of_aspects = Table(aspects, step.squares.aspects[first_aspect:end_aspect])
+    _ascend_table(of_aspects, by_aspects, step.settings, samples)
+    of_core = Table(core, step.squares.core.reshape(width * width, c_end))
+    _ascend_table(of_core, by_core, step.settings, samples)
+    slice_core(step.parameters, step.slices)
 
 
 @compiled
 def _ascend_table(
-    table: Float32s, squares: Float32s, gradients: Float32s, settings: TuckerSettings, samples: int
+    table: Table, gradients: Float32s, settings: TuckerSettings, samples: int
 ) -> None:
+    values, squares = table
     decay = np.float32(settings.regularization * samples)
-    for n in range(table.shape[0]):
-        for c in range(table.shape[1]):
-            gradient = np.float32(settings.scale) * (gradients[n, c] - decay * table[n, c])
+    for n in range(values.shape[0]):
+        for c in range(values.shape[1]):
+            gradient = np.float32(settings.scale) * (gradients[n, c] - decay * values[n, c])
             value, squares[n, c] = ascended(
-                table[n, c], squares[n, c], gradient, settings.learning_rate
+                values[n, c], squares[n, c], gradient, settings.learning_rate
             )
-            table[n, c] = max(value, np.float32(0.0))
+            values[n, c] = max(value, np.float32(0.0))
