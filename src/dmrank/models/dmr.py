@@ -115,27 +115,14 @@ class DMR(FactorModel):
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """Return the model with every parameter as in the paper; `margin=0` is its Yelp setting."""
-        return cls(
-            **{
-                "factors": 10,
-                "margin": 0.2,
-                "user_weight": 0.5,
-                "learning_rate": 0.03,
-                "covariance_learning_rate": 0.03,
-                "regularization": 0.01,
-                "iterations": 40_000,
-                "batch_size": 2_000,
-                "covariance": "personalized",
-                "family": "gaussian",
-                "prior_at": "paper",
-                "rated_share": 0.0,
-                "hard_negatives": 1,
-                "nonnegative": True,
-                "item_offsets": False,
-                "missing": "zero",
-                **changes,
-            }
-        )
+        settings = {
+            "factors": 10, "margin": 0.2, "user_weight": 0.5, "regularization": 0.01,
+            "learning_rate": 0.03, "covariance_learning_rate": 0.03,
+            "iterations": 40_000, "batch_size": 2_000, "rated_share": 0.0, "hard_negatives": 1,
+            "covariance": "personalized", "family": "gaussian", "prior_at": "paper",
+            "nonnegative": True, "item_offsets": False, "missing": "zero",
+        }  # fmt: skip
+        return cls(**settings | changes)
 
     def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
