@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,14 @@ def test_files_import_only_rooms_that_come_before_theirs() -> None:
     assert backwards == []
 
 
+def test_no_files_import_each_other() -> None:
+    """A file that imports from the `__init__` of its own folder is such a cycle, too."""
+    try:
+        TopologicalSorter(GRAPH).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(_shown(file) for file in error.args[1]))
+
+
 def test_inside_the_house_nobody_goes_through_the_front_door() -> None:
     """Files import each other where things are made; public names are for users."""
     through_the_door = [_shown(file) for file in FILES for module, _ in _imports(file)
@@ -151,6 +160,16 @@ def _is_own(value: ast.expr) -> bool:
     if isinstance(value, ast.Call) and ast.unparse(value) == "super()":
         value = value.func
     return isinstance(value, ast.Name) and value.id in ("self", "cls", "super")
+
+
+def test_a_model_fits_in_the_head() -> None:
+    long = {
+        _shown(file): lines
+        for file in FILES
+        if _room(file) == "models" and file.name != "base.py"
+        and (lines := len(file.read_text(encoding="utf-8").splitlines())) > 250
+    }  # fmt: skip
+    assert long == {}
 
 
 def test_the_public_names_are_all_there() -> None:
