@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dmrank
-from dmrank import DMR, EASE, Model, Ratings, make_ratings
+from dmrank import DMR, IALS, ItemMean, Model, Ratings, make_ratings
 
 SOURCE = Path(dmrank.__file__).parent
 
@@ -52,7 +52,7 @@ def ratings() -> Ratings:
     return make_ratings(60, 30, 900, seed=1).ratings
 
 
-@pytest.mark.parametrize("model", [DMR(iterations=20), EASE()], ids=repr)
+@pytest.mark.parametrize("model", [DMR(iterations=20), IALS(factors=4), ItemMean()], ids=repr)
 def test_a_list_for_one_user_is_a_straight_walk(
     model: Model, ratings: Ratings, tmp_path: Path
 ) -> None:

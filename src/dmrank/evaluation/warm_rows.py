@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dmrank.data.ratings import Split
-from dmrank.data.training_scale import to_training_scale
 from dmrank.support.arrays import Bools, Floats, Int64s
 from dmrank.training.held_out import HeldOut
 
@@ -43,10 +42,8 @@ def warm_rows(split: Split) -> WarmRows:
     """
     train = split.train
     known = HeldOut.from_ratings(train, split.test)
-    values = np.full((len(known.values), len(train.aspects)), np.nan)
-    values[:, [train.aspect(name) for name in known.aspects]] = known.values
     return WarmRows(
-        users=np.repeat(known.users, np.diff(known.items.pointer)).astype(np.int64),
+        users=known.row_users.astype(np.int64),
         items=known.items.items.astype(np.int64),
-        values=to_training_scale(values, train.scale),
+        values=known.training_values(train),
     )

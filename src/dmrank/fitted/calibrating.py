@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from dmrank.data.ratings import Ratings
-from dmrank.data.training_scale import to_training_scale
 from dmrank.directional.families import Family, Student
 from dmrank.fitted.calibration import (
     Calibration,
@@ -84,10 +83,8 @@ def _scored(model: FittedModel, users: Codes, items: Codes, ratings: Float32s) -
 def held_out_ratings(train: Ratings, validation: Ratings) -> tuple[Codes, Int32s, Float32s]:
     """Return users, items and ratings on the training scale of what training knows the ids of."""
     known = HeldOut.from_ratings(train, validation)
-    values = np.full((len(known.values), len(train.aspects)), np.nan, dtype=np.float32)
-    values[:, [train.aspect(name) for name in known.aspects]] = known.values
-    users = np.repeat(known.users, np.diff(known.items.pointer))
-    return users, known.items.items, to_training_scale(values, train.scale).astype(np.float32)
+    values = known.training_values(train).astype(np.float32)
+    return known.row_users, known.items.items, values
 
 
 def pair_differences(

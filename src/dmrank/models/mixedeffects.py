@@ -129,8 +129,6 @@ class MixedEffects(TrainedModel):
                 "personal_left": np.float32(strength) * rows.values,
             }
 
-    # Scores.
-
     def _effects(self, users: Codes, items: Codes) -> Float32s:
         """Return μ + a_u + b_i of pairs."""
         return self.arrays["users"][users] + self.arrays["items"][items]
@@ -167,8 +165,6 @@ class MixedEffects(TrainedModel):
             own = self.arrays["personal_weights"]
             scores += score_pairs(personal, users, items, own, self.config.threads)[:, None]
         return scores
-
-    # How sure they are.
 
     def covariances(self, users: Codes, items: Codes) -> Floats:
         """Return V(a_u) + V(b_i) + Σ_e."""
@@ -209,8 +205,6 @@ class MixedEffects(TrainedModel):
         return draw_directions(
             self.arrays["item_prior"].astype(np.float64), self.catalogue.aspects, "items"
         )
-
-    # New users and items: the same update, everything else held.
 
     def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:
         # Items have the level μ in them, and users the offsets from it.

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
+from dmrank.support.arrays import Array
 from dmrank.support.containers import read_container, write_container
 from dmrank.support.errors import ConfigError
 from dmrank.support.progress import say
@@ -25,8 +24,8 @@ class Saved:
     """A training run, as it was saved."""
 
     iteration: int
-    arrays: dict[str, NDArray[Any]]
-    best_arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, Array]
+    best_arrays: dict[str, Array]
     best_value: float
     since_best: int
     history: History

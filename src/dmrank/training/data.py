@@ -39,17 +39,6 @@ class TrainingData(NamedTuple):
     complete: bool
 
 
-def fill_missing(values: Float32s, missing: Missing) -> Float32s:
-    """Return ratings as training sees them: a missing one stays NaN, or counts as rated 0.
-
-    Examples
-    --------
-    >>> fill_missing(np.float32([[5, np.nan]]), "zero")
-    array([[5., 0.]], dtype=float32)
-    """
-    return np.nan_to_num(values, nan=0.0) if missing == "zero" else values
-
-
 def training_data(
     user_ptr: Int64s,
     items: Int32s,

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
 from dmrank.data.rows import canonical_order
+from dmrank.data.training_scale import to_training_scale
 from dmrank.ranking import ItemLists, RankQuery, lists_of
+from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int32s, Int64s
 from dmrank.support.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Held-out ratings of the users and items that training knows (design section 3).
+    """Held-out ratings of the users and items that training knows (docs/experiments.md, Protocol).
 
     Attributes
     ----------
@@ -36,12 +37,12 @@ class HeldOut:
         Held-out rows of users or items without a training row.
     """
 
-    users: NDArray[np.integer]
+    users: Codes
     items: ItemLists
-    values: NDArray[np.float32]
+    values: Float32s
     aspects: tuple[str, ...]
     excluded: ItemLists
-    candidates: NDArray[np.bool_]
+    candidates: Bools
     left_out: int
 
     @classmethod
@@ -86,7 +87,7 @@ class HeldOut:
             left_out=len(held_out) - len(rows),
         )
 
-    def select(self, users: NDArray[np.bool_], rows: NDArray[np.bool_]) -> HeldOut:
+    def select(self, users: Bools, rows: Bools) -> HeldOut:
         """Keep some users, and of their rows some."""
         row_user = np.repeat(np.arange(len(self.users)), np.diff(self.items.pointer))
         kept = rows & users[row_user]
@@ -118,13 +119,24 @@ class HeldOut:
         users = np.bincount(row_user[rows], minlength=len(self.users)) > 0
         return self.select(users, rows)
 
+    @property
+    def row_users(self) -> Codes:
+        """The user of each held-out row."""
+        return np.repeat(self.users, np.diff(self.items.pointer))
+
+    def training_values(self, train: Ratings) -> Floats:
+        """Return the ratings on the training scale, one column per aspect of training."""
+        values = np.full((len(self.values), len(train.aspects)), np.nan)
+        values[:, [train.aspect(name) for name in self.aspects]] = self.values
+        return to_training_scale(values, train.scale)
+
     def query(self, name: str) -> RankQuery:
         """Return what to ask when ranking by an aspect; an item without a rating on it is none."""
         gains = self.values[:, self.aspects.index(name)]
         return RankQuery(self.items, gains, self.excluded, self.candidates)
 
 
-def _union(one: Ratings, other: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _union(one: Ratings, other: Ratings) -> tuple[Int64s, Int32s]:
     """Return the items that each user rated in one or the other."""
     users = np.concatenate([one.user_codes, other.user_codes])
     items = np.concatenate([one.item_codes, other.item_codes])
@@ -132,9 +144,7 @@ def _union(one: Ratings, other: Ratings) -> tuple[NDArray[np.int64], NDArray[np.
     return pointer, items[order]
 
 
-def codes_in(
-    users: Ids, items: Ids, ratings: Ratings
-) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+def codes_in(users: Ids, items: Ids, ratings: Ratings) -> tuple[Codes, Codes]:
     """Return user and item of each rating as codes of an id map, −1 where it does not have it."""
     if ratings.users == users and ratings.items == items:
         return ratings.user_codes, ratings.item_codes

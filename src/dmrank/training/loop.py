@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dmrank.support.arrays import Array, Arrays, Floats
 from dmrank.support.progress import bar, say
 from dmrank.training.checkpoints import Checkpoint, Saved
 from dmrank.training.history import INTERRUPTED, History
 
-Arrays = Mapping[str, NDArray[Any]]
 #: Runs `count` iterations from `first` on, in place; returns the objective of each.
-RunIterations = Callable[[int, int], NDArray[np.float64]]
+RunIterations = Callable[[int, int], Floats]
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class _Best:
 
     value: float = -np.inf
     since: int = 0
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    arrays: dict[str, Array] = field(default_factory=dict)
 
     def offer(self, value: float, parameters: Arrays) -> None:
         if value > self.value:
@@ -156,7 +154,7 @@ def train(
     return history
 
 
-def _mean(objectives: NDArray[np.float64]) -> float:
+def _mean(objectives: Floats) -> float:
     seen = objectives[~np.isnan(objectives)]
     return float(seen.mean()) if len(seen) else 0.0
 

@@ -1,15 +1,15 @@
-"""The validation value that early stopping looks at (design section 3)."""
+"""The validation value that early stopping looks at (docs/experiments.md, Protocol)."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmrank.data.ratings import Ratings
 from dmrank.metrics import Metric
 from dmrank.ranking import RankQuery
+from dmrank.support.arrays import Codes, Floats, Int64s
 from dmrank.support.errors import DataError
 from dmrank.training.held_out import HeldOut
 
@@ -17,9 +17,7 @@ from dmrank.training.held_out import HeldOut
 class RanksItems(Protocol):
     """What ranks items for users, as `fitted.scorers` do."""
 
-    def ranks(
-        self, users: NDArray[np.integer], query: RankQuery, threads: int | None
-    ) -> NDArray[np.int64]:
+    def ranks(self, users: Codes, query: RankQuery, threads: int | None) -> Int64s:
         """Return the rank of each asked item in the full ranking of its user."""
 
 
@@ -74,7 +72,7 @@ class Validator:
         """Return the mean metric of a model; its scorer knows all users."""
         return float(np.nanmean(self.per_user(scorer, threads)))
 
-    def per_user(self, scorer: RanksItems, threads: int | None = None) -> NDArray[np.float64]:
+    def per_user(self, scorer: RanksItems, threads: int | None = None) -> Floats:
         """Return the metric of each user in `self.users`."""
         ranks = scorer.ranks(self.users, self.query, threads)
         return self.metric(ranks, self.query.gains, self.query.items.pointer)

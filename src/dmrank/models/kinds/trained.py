@@ -67,8 +67,7 @@ class TrainedModel(Model):
         if folder is None:
             return None
         digest = hashlib.sha256()
-        for array in (ratings.user_pointer, ratings.item_codes, ratings.values):
-            digest.update(array.tobytes())
+        ratings.update_digest(digest)
         # The number of threads changes no bit, so that a run may go on with another.
         run = self.config.model_dump(mode="json", exclude={"threads"})
         run = {"model": type(self).__name__, **run, "training ratings": digest.hexdigest()}

@@ -7,13 +7,12 @@ with the mean s on a scale from −1 to 1 (Zhang et al., SIGIR 2014).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from dmrank.support.arrays import Codes, Float32s, Floats
+from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.training.data import TrainingData
 from dmrank.training.least_squares.multiplicative import Tables, make_table, observed_table
 
@@ -87,7 +86,7 @@ def most_cared(attention: Float32s, count: int) -> Float32s:
     return cared
 
 
-def _sums(rows: Codes, values: NDArray[Any], n_rows: int) -> Floats:
+def _sums(rows: Codes, values: Array, n_rows: int) -> Floats:
     """Return the sum of each column over the values with the same row."""
     columns = [np.bincount(rows, column, minlength=n_rows) for column in values.T]
     return np.array(columns, dtype=np.float64).reshape(values.shape[1], n_rows).T
