@@ -90,22 +90,6 @@ def test_derivatives_are_those_of_the_value(
         assert derivative == pytest.approx(difference, rel=1e-5, abs=1e-6)
 
 
-@given(
-    family=families(),
-    E=st.floats(0, 20),
-    A=st.floats(0.05, 30),
-    rho=st.floats(-5, 5),
-    aspects=st.integers(1, 14),
-)
-def test_the_second_derivative_is_that_of_the_first(
-    family: Gaussian | Student, E: float, A: float, rho: float, aspects: int
-) -> None:
-    step = 1e-5
-    ahead, behind = (family.derivatives(E, A, rho + s, aspects).rho for s in (step, -step))
-    second = family.terms(E, A, rho, aspects).rho_rho
-    assert second == pytest.approx((ahead - behind) / (2 * step), rel=1e-4, abs=1e-4)
-
-
 @pytest.mark.parametrize("family", [Gaussian, lambda margin: Student(3, margin)])
 @pytest.mark.parametrize("margin", [0, 0.2, 50])
 def test_finite_for_extreme_rays(family: type[Gaussian], margin: float) -> None:

@@ -9,7 +9,7 @@ from dmrank.directional.covariance import (
     inverse_wishart_gradient,
     inverse_wishart_log_prior,
 )
-from dmrank.directional.families import Derivatives, Family, Gaussian, Student, Terms
+from dmrank.directional.families import Derivatives, Family, Gaussian, Student
 from dmrank.directional.reference import (
     Gradients,
     RayStatistics,
@@ -26,7 +26,6 @@ __all__ = [
     "Gradients",
     "RayStatistics",
     "Student",
-    "Terms",
     "cholesky_gradient",
     "confidence",
     "from_training_scale",

@@ -8,9 +8,8 @@ function f, its derivatives and its constant.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +20,6 @@ from dmrank.support.errors import ConfigError
 
 # Below it the survival function comes from a series, long before it underflows near 1e-308.
 _SMALLEST_SURVIVAL = 1e-200
-# Below this share of κ, x² is lost in κ/(κ + x²).
-_SMALL_SQUARE = 1e-4
 # In that tail x² > 900, so that these many terms leave a relative error below 1e-18.
 _TAIL_TERMS = 10
 
@@ -35,53 +32,36 @@ class Derivatives(NamedTuple):
     rho: Floats
 
 
-class Terms(NamedTuple):
-    """f of a family, its derivatives f_E, f_A and f_ρ, and f_ρρ."""
-
-    value: Floats
-    E: Floats
-    A: Floats
-    rho: Floats
-    rho_rho: Floats
-
-
-class Family(ABC):
+class Family(Protocol):
     """What the criterion asks of a family; every argument broadcasts.
 
     ``aspects`` is K, the number of aspects that the pair keeps.
     """
 
     @property
-    @abstractmethod
     def margin(self) -> float:
         """The lower limit ξ of the integral along the ray."""
 
-    @abstractmethod
-    def terms(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Terms:
-        """Return f(E, A, ρ) and its derivatives, from one look at the special functions."""
-
-    @abstractmethod
-    def constant(self, aspects: ArrayLike) -> Floats:
-        """Return what turns −½ ln|Σ| + f into the logarithm of the integral of the density."""
-
-    @abstractmethod
-    def without_margin(self) -> Family:
-        """Return the same family with ξ = 0."""
+    def __hash__(self) -> int:
+        """Return the same for equal families: what is made of one is kept."""
 
     def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Floats:
         """Return f(E, A, ρ)."""
-        return self.terms(E, A, rho, aspects).value
 
     def derivatives(
         self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike
     ) -> Derivatives:
         """Return f_E, f_A and f_ρ."""
-        _, by_E, by_A, by_rho, _ = self.terms(E, A, rho, aspects)
-        return Derivatives(by_E, by_A, by_rho)
+
+    def constant(self, aspects: ArrayLike) -> Floats:
+        """Return what turns −½ ln|Σ| + f into the logarithm of the integral of the density."""
+
+    def without_margin(self) -> Family:
+        """Return the same family with ξ = 0."""
 
 
 @dataclass(frozen=True)
-class Gaussian(Family):
+class Gaussian:
     """The multivariate normal distribution: the family of the paper (Eq. 5).
 
     Parameters
@@ -102,23 +82,21 @@ class Gaussian(Family):
     def __post_init__(self) -> None:
         _check_margin(self.margin)
 
-    def terms(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Terms:
-        """Return f = −½E − ½ ln(2A) + ln erfc(Z) and its derivatives.
+    def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Floats:
+        """Return f = −½E − ½ ln(2A) + ln erfc(Z) with Z = √(A/2)(ξ − ρ)."""
+        E, A, rho, _ = _floats(E, A, rho, aspects)
+        Z = np.sqrt(A / 2) * (self.margin - rho)
+        return np.asarray(-E / 2 - np.log(2 * A) / 2 + log_erfc(Z))
 
-        With q = √(2A), Z = (ξ − ρ)q/2 and the hazard g of erfc at Z they are f_E = −½,
-        f_A = −1/(2A) − g(ξ − ρ)/(2q), f_ρ = g q/2 and f_ρρ = −(q²/4)g(g − 2Z).
-        """
+    def derivatives(
+        self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike
+    ) -> Derivatives:
+        """Return f_E = −½, f_A = −1/(2A) − g(ξ − ρ)/(2q), f_ρ = g q/2 with q = √(2A)."""
         E, A, rho, _ = _floats(E, A, rho, aspects)
         q = np.sqrt(2 * A)
-        Z = q / 2 * (self.margin - rho)
-        g = erfc_hazard(Z)
-        return Terms(
-            value=np.asarray(-E / 2 - np.log(2 * A) / 2 + log_erfc(Z)),
-            E=np.full_like(E, -0.5),
-            A=-1 / (2 * A) - g * (self.margin - rho) / (2 * q),
-            rho=g * q / 2,
-            rho_rho=-(q**2) / 4 * g * (g - 2 * Z),
-        )
+        g = erfc_hazard(q / 2 * (self.margin - rho))
+        f_A = -1 / (2 * A) - g * (self.margin - rho) / (2 * q)
+        return Derivatives(E=np.full_like(E, -0.5), A=f_A, rho=g * q / 2)
 
     def constant(self, aspects: ArrayLike) -> Floats:
         """Return ½ ln π − (K/2) ln 2π."""
@@ -131,7 +109,7 @@ class Gaussian(Family):
 
 
 @dataclass(frozen=True)
-class Student(Family):
+class Student:
     """The multivariate t distribution: a pair that contradicts the model costs a logarithm.
 
     Σ is its scale matrix; its covariance is Σ η/(η − 2).
@@ -161,26 +139,30 @@ class Student(Family):
                 f"degrees_of_freedom={self.degrees_of_freedom!r}: give a number above 0"
             )
 
-    def terms(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Terms:
-        """Return f = −((η+K)/2) ln(1+E/η) + ½ ln((η+E)/A) + ln(1 − T_κ(x)) and its derivatives.
+    def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Floats:
+        """Return f = −((η+K)/2) ln(1+E/η) + ½ ln((η+E)/A) + ln(1 − T_κ(x)).
 
-        With κ = η + K − 1, c = √(A κ/(η+E)), x = (ξ − ρ)c and the hazard h of T_κ at x they are
-        f_E = (hx − κ)/(2(η+E)), f_A = −(1 + hx)/(2A), f_ρ = hc and
-        f_ρρ = −c²h(h − (κ+1)x/(κ+x²)).
+        With κ = η + K − 1 and x = (ξ − ρ)√(A κ/(η+E)).
         """
+        E, A, rho, K = _floats(E, A, rho, aspects)
+        eta = self.degrees_of_freedom
+        kappa = eta + K - 1
+        x = (self.margin - rho) * np.sqrt(A * kappa / (eta + E))
+        off_ray = -(eta + K) / 2 * np.log1p(E / eta)
+        return np.asarray(off_ray + np.log((eta + E) / A) / 2 + student_log_survival(x, kappa))
+
+    def derivatives(
+        self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike
+    ) -> Derivatives:
+        """Return f_E = (hx − κ)/(2(η+E)), f_A = −(1 + hx)/(2A), f_ρ = h√(A κ/(η+E))."""
         E, A, rho, K = _floats(E, A, rho, aspects)
         eta = self.degrees_of_freedom
         kappa = eta + K - 1
         stretch = np.sqrt(A * kappa / (eta + E))
         x = (self.margin - rho) * stretch
-        h, log_survival = _student_hazard_and_log_survival(x, kappa)
-        off_ray = -(eta + K) / 2 * np.log1p(E / eta)
-        return Terms(
-            value=np.asarray(off_ray + np.log((eta + E) / A) / 2 + log_survival),
-            E=(h * x - kappa) / (2 * (eta + E)),
-            A=-(1 + h * x) / (2 * A),
-            rho=h * stretch,
-            rho_rho=-(stretch**2) * h * (h - (kappa + 1) * x / (kappa + x**2)),
+        h = student_hazard(x, kappa)
+        return Derivatives(
+            E=(h * x - kappa) / (2 * (eta + E)), A=-(1 + h * x) / (2 * A), rho=h * stretch
         )
 
     def constant(self, aspects: ArrayLike) -> Floats:
@@ -229,7 +211,11 @@ def student_log_survival(x: ArrayLike, kappa: ArrayLike) -> Floats:
     >>> student_log_survival([0.0, 1e6], kappa=200.0).round(1).tolist()
     [-0.7, -2236.8]
     """
-    return _student_hazard_and_log_survival(*_floats(x, kappa))[1]
+    x, kappa = _floats(x, kappa)
+    log_density = _student_log_density(x, kappa)
+    mills = _student_mills(np.abs(x), kappa)
+    beyond = np.exp(log_density) * mills
+    return np.where(x > 0, log_density + np.log(mills), np.log1p(-beyond))
 
 
 def student_hazard(x: ArrayLike, kappa: ArrayLike) -> Floats:
@@ -240,17 +226,10 @@ def student_hazard(x: ArrayLike, kappa: ArrayLike) -> Floats:
     >>> student_hazard([-1e6, 0.0, 1e6], kappa=200.0).round(4).tolist()
     [0.0, 0.7969, 0.0002]
     """
-    return _student_hazard_and_log_survival(*_floats(x, kappa))[0]
-
-
-def _student_hazard_and_log_survival(x: Floats, kappa: Floats) -> tuple[Floats, Floats]:
-    log_density = _student_log_density(x, kappa)
-    density = np.exp(log_density)
-    mills = _student_mills(np.abs(x), kappa, density)
-    beyond = density * mills
-    hazard = np.where(x > 0, 1 / mills, density / (1 - beyond))
-    log_survival = np.where(x > 0, log_density + np.log(mills), np.log1p(-beyond))
-    return hazard, log_survival
+    x, kappa = _floats(x, kappa)
+    density = np.exp(_student_log_density(x, kappa))
+    mills = _student_mills(np.abs(x), kappa)
+    return np.where(x > 0, 1 / mills, density / (1 - density * mills))
 
 
 def _student_log_density(x: Floats, kappa: Floats) -> Floats:
@@ -258,28 +237,23 @@ def _student_log_density(x: Floats, kappa: Floats) -> Floats:
     return np.asarray(log_norm - (kappa + 1) / 2 * np.log1p(x**2 / kappa))
 
 
-def _student_mills(x: Floats, kappa: Floats, density: Floats) -> Floats:
-    """Return survival/density of Student's t at x ≥ 0, given the density."""
+def _student_mills(x: Floats, kappa: Floats) -> Floats:
+    """Return survival/density of Student's t at x ≥ 0."""
     survival = _student_survival(x, kappa)
     near = survival > _SMALLEST_SURVIVAL
-    if near.all():
-        return np.asarray(survival / density)
-    # The argument 1 only keeps the unused branches finite.
+    near_density = np.exp(_student_log_density(np.where(near, x, 0.0), kappa))
+    # The argument 1 only keeps the unused branch finite.
     far_mills = _student_mills_far(np.where(near, 1.0, x), kappa)
-    return np.where(near, survival / np.where(near, density, 1.0), far_mills)
+    return np.where(near, survival / near_density, far_mills)
 
 
 def _student_survival(x: Floats, kappa: Floats) -> Floats:
-    """Return 1 − T_κ(x) at x ≥ 0."""
-    survival = np.asarray(special.stdtr(kappa, -x))
-    # There stdtr has few digits left; betaincc has all of them, and takes ten times as long.
-    small = x**2 < _SMALL_SQUARE * kappa
-    if small.any():
-        square = np.asarray(x**2)
-        y = square / (kappa + square)
-        special.betaincc(0.5, kappa / 2, y, out=survival, where=small)
-        survival[small] /= 2
-    return survival
+    """Return 1 − T_κ(x) at x ≥ 0, from the incomplete beta function of the smaller argument."""
+    square = x**2
+    total = kappa + square
+    upper = special.betainc(kappa / 2, 0.5, kappa / total)
+    lower = special.betaincc(0.5, kappa / 2, square / total)
+    return np.asarray(np.where(square > kappa, upper, lower) / 2)
 
 
 def _student_mills_far(x: Floats, kappa: Floats) -> Floats:
