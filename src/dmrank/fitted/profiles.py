@@ -10,7 +10,7 @@ import numpy as np
 
 from dmrank.support.arrays import Codes, Float32s, Int32s, Int64s
 from dmrank.training.data import Missing, fill_missing
-from dmrank.training.least_squares.solve import Observed
+from dmrank.training.least_squares.problem import Observed
 
 
 class Profile(NamedTuple):

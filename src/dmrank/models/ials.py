@@ -18,7 +18,8 @@ from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Float32s, Floats, Int64s
 from dmrank.training.data import TrainingData
-from dmrank.training.least_squares.solve import Prior, by_item, by_user, gram, solve_rows
+from dmrank.training.least_squares.problem import Prior, by_item, by_user
+from dmrank.training.least_squares.solve import gram, solve_rows
 from dmrank.training.loop import RunIterations
 
 #: Standard deviation of an initial score, as Rendle et al. have it.

@@ -13,7 +13,8 @@ from dmrank.models.config import Count, Positive, Search, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Float32s, Floats
 from dmrank.training.data import TrainingData
-from dmrank.training.least_squares.solve import Prior, by_item, by_user, solve_aspects, solve_rows
+from dmrank.training.least_squares.problem import Prior, by_item, by_user
+from dmrank.training.least_squares.solve import solve_aspects, solve_rows
 from dmrank.training.loop import RunIterations
 
 _INITIAL_DEVIATION = 0.1

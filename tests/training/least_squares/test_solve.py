@@ -6,15 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmrank.training.data import TrainingData, training_data
-from dmrank.training.least_squares.solve import (
-    Observed,
-    Prior,
-    by_item,
-    by_user,
-    gram,
-    solve_aspects,
-    solve_rows,
-)
+from dmrank.training.least_squares.problem import Observed, Prior, by_item, by_user
+from dmrank.training.least_squares.solve import gram, solve_aspects, solve_rows
 from tests.training.problems import ASPECTS, ITEMS, USERS, random_data
 
 #: Around the numbers of rows and observations that are worked on together.

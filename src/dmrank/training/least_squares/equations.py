@@ -16,7 +16,7 @@ from dmrank.support.arrays import Float32s, Floats
 
 if TYPE_CHECKING:
     from dmrank.training.data import TrainingData
-    from dmrank.training.least_squares.solve import Prior, Problem
+    from dmrank.training.least_squares.problem import Prior, Problem
 
 
 # Observations that are added at once: one pass over the equations serves all of them.
