@@ -16,17 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from dmrank.answers.fold_in.linear import LinearPairs
 from dmrank.answers.fold_in.newton import STEPS, Local, newton_maximum
 from dmrank.directional.batches import evaluate
 from dmrank.directional.families import Family, Student
+from dmrank.directional.ray_terms import ray_terms
 from dmrank.directional.whitening import whiten
-from dmrank.support.arrays import Codes, Floats
+from dmrank.support.arrays import Floats
 
 #: Pairs that factors are estimated from, draw by draw.
 _DRAWS_OF_PAIRS, _DRAWS_OF_HARD_PAIRS = (128, 384), (128, 128, 128, 128)
@@ -212,38 +211,3 @@ def _with(pairs: LinearPairs, own: OwnCovariance | None, covariance: Floats | No
     if own is None or covariance is None:
         return pairs
     return pairs._replace(covariance=pairs.covariance + own.share * covariance)
-
-
-class RayTerms(NamedTuple):
-    """f of a family, f_E, f_ρ and f_ρρ; f but for what does not depend on E and ρ."""
-
-    value: Floats
-    E: Floats
-    rho: Floats
-    rho_rho: Floats
-
-
-def ray_terms(family: Family, E: Floats, A: Floats, rho: Floats, aspects: Codes) -> RayTerms:
-    """Return what Newton needs of the families, all from one look at their special functions.
-
-    `Family` gives f and its first derivatives one by one, and stays exact where the likelihood
-    underflows; a search needs no such exactness.
-    """
-    if isinstance(family, Student):
-        eta = family.degrees_of_freedom
-        kappa = eta + aspects - 1
-        stretch = np.sqrt(A * kappa / (eta + E))
-        x = (family.margin - rho) * stretch
-        survival = np.maximum(special.stdtr(kappa, -x), 1e-280)
-        log_norm = -special.betaln(kappa / 2, 0.5) - np.log(kappa) / 2
-        density = np.exp(log_norm - (kappa + 1) / 2 * np.log1p(x**2 / kappa))
-        h = density / survival
-        value = -(kappa + 1) / 2 * np.log1p(E / eta) + np.log(eta + E) / 2 + np.log(survival)
-        slope = h * (h - (kappa + 1) * x / (kappa + x**2))
-        by_E = (h * x - kappa) / (2 * (eta + E))
-        return RayTerms(value, by_E, h * stretch, -slope * stretch**2)
-    q = np.sqrt(2 * A)
-    Z = q / 2 * (family.margin - rho)
-    g = 2 / np.sqrt(np.pi) / special.erfcx(Z)
-    value = -E / 2 + special.log_ndtr(-np.sqrt(2) * Z)
-    return RayTerms(value, np.full(len(E), -0.5), g * q / 2, -(q**2) / 4 * g * (g - 2 * Z))
