@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 import dmrank
+from dmrank.answers.vectors import rating_vectors
 from dmrank.models import Fitting, Vectors
 from dmrank.models.config import Config
 
@@ -66,7 +67,7 @@ def compare_with_implicit(users: int, items: int, ratings: int, threads: int) ->
     names = list(data.users)
     ranker = model.ranker(model.weights(None))
     seen = model.catalogue.seen_by(everybody)
-    vectors = model._mixed_vectors(None)
+    vectors = rating_vectors(model, None)
     peers = {count: implicit_lists(vectors, data, count) for count in {1, threads}}
 
     def ours() -> NDArray[np.float32]:

@@ -1,8 +1,8 @@
 """The families' f for a search: value, slope and curvature from one look at the special functions.
 
 `families` states f so that it stays exact where the likelihood underflows, which a search does not
-need: the exact survival function of Student's t takes thirteen times as long (1,287 µs for 512 values
-against 98 µs).
+need: the exact survival function of Student's t takes thirteen times as long (1,287 µs for 512
+values against 98 µs).
 """
 
 from __future__ import annotations
