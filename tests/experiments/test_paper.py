@@ -54,6 +54,27 @@ def test_every_table_and_figure_is_written(finished: Path) -> None:
         assert {f"figure-{n}.png", f"figure-{n}.svg"} <= figures
 
 
+def test_contrast_and_lift_are_measured_for_every_model(finished: Path) -> None:
+    orders = pl.read_csv(finished / "tables" / "table-3.csv")
+    contrast = orders.filter(pl.col("pairs") == "contrast")
+    assert set(contrast["model"]) == set(MODELS)
+    # One score for all aspects tells no contrast.
+    assert contrast.filter(pl.col("model") == "EASE")["pooled"].item() == 0
+    shown = (finished / "tables" / "table-3.md").read_text(encoding="utf-8")
+    assert "| contrast | contrast, calibrated |" in shown
+
+
+def test_lists_by_aspect_are_shown_where_items_can_be_judged(tmp_path: Path) -> None:
+    aspects = ["overall", "value", "service"]
+    ratings = make_ratings(500, 120, 14_000, aspects=aspects, seed=1).ratings
+    run_paper(ratings, tmp_path / "run", models=["ItemMean", "EASE"], budget="tiny")
+    table = pl.read_csv(tmp_path / "run" / "tables" / "lists-by-aspect.csv")
+    of_ease = table.filter(pl.col("model") == "EASE").row(0, named=True)
+    assert of_ease["lift"] == 0
+    assert of_ease["overlap"] == 1
+    assert (tmp_path / "run" / "figures" / "lists-by-aspect.png").exists()
+
+
 def test_the_report_is_one_file_with_all_pictures_in_it(finished: Path) -> None:
     page = (finished / "report.html").read_text(encoding="utf-8")
     sources = re.findall(r'src="([^"]{0,22})', page)

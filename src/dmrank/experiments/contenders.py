@@ -17,6 +17,7 @@ from dmrank.models import (
     SPSMTL,
     ExSAE,
     ItemMean,
+    MixedEffects,
     Model,
     Popularity,
 )
@@ -94,6 +95,8 @@ CONTENDERS = {
         Contender("Popularity", Popularity, "reference"),
         # Its default was chosen for the order of rated pairs, for which it is the bar.
         Contender("ItemMean", ItemMean, "reference"),
+        # Nothing in it is to be searched: covariances are learned, a strength chosen by validation.
+        Contender("MixedEffects", MixedEffects, "reference"),
         _tuned("iALS", IALS, "reference"),
         _tuned("EASE", EASE, "reference"),
     )

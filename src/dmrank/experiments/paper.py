@@ -19,6 +19,7 @@ from dmrank.experiments.figure_3 import groups
 from dmrank.experiments.figure_4 import confidence
 from dmrank.experiments.figure_5 import gradient_term, margin, ranking_by_margin
 from dmrank.experiments.folder import RunFolder
+from dmrank.experiments.lists_by_aspect import lists_by_aspect
 from dmrank.experiments.page import Section, make_page, to_markdown
 from dmrank.experiments.rankings import judge
 from dmrank.experiments.settings_used import settings_used
@@ -137,7 +138,7 @@ def _steps(study: Study) -> Iterator[Step]:
     if study.has("DMR"):
         for xi in study.settings.budget.margins:
             yield Step(f"DMR with margin {xi:g}", 0.7, _later(ranking_by_margin, study, xi))
-    for make in (ranking, pair_orders, confidence, explanations):
+    for make in (ranking, pair_orders, lists_by_aspect, confidence, explanations):
         yield Step(make.__name__.replace("_", " "), 1, _later(make, study))
 
 
@@ -160,7 +161,11 @@ def _run_steps(steps: Sequence[Step], folder: RunFolder) -> None:
 
 
 def _exhibits(study: Study) -> Iterator[Exhibit]:
-    for make in (statistics, ranking, pair_orders, explanations, directions, groups, confidence):
+    makers = (
+        statistics, ranking, pair_orders, lists_by_aspect, explanations, directions, groups,
+        confidence,
+    )  # fmt: skip
+    for make in makers:
         yield from make(study)
     yield from margin(study)
     yield from gradient_term()
