@@ -107,7 +107,7 @@ def _relevance(model: FittedModel, users: Codes, items: Codes, weights: Float32s
         if relevance is None:
             raise UnsupportedError(
                 f"{type(model).__name__} cannot say which aspects matter for a ranking: "
-                "explain with DMR, MTER or EFM"
+                "explain with MixedEffects, DMR, MTER or EFM"
             )
         total += weights[aspect] / weights.sum() * relevance
     return total

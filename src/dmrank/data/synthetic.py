@@ -161,12 +161,12 @@ def make_ratings(
         users,
         items,
         len(names),
-        factors,
-        signal,
-        noise,
-        correlation,
-        concentration,
-        user_weight,
+        factors=factors,
+        signal=signal,
+        noise=noise,
+        correlation=correlation,
+        concentration=concentration,
+        user_weight=user_weight,
     )
     primary = names.index("overall") if "overall" in names else 0
     user_codes, item_codes = _draw_choices(rng, truth, ratings, taste, primary, least_per_user)
@@ -217,6 +217,7 @@ def _draw_truth(
     users: int,
     items: int,
     aspects: int,
+    *,
     factors: int,
     signal: float,
     noise: float,

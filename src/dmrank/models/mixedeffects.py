@@ -234,9 +234,9 @@ class MixedEffects(TrainedModel):
             values.astype(np.float64),
             others.astype(np.float64),
             patterns,
-            precisions(self.arrays["noise"].astype(np.float64), patterns.present),
-            np.linalg.inv(prior.astype(np.float64)),
-            self.config.threads,
+            noise=precisions(self.arrays["noise"].astype(np.float64), patterns.present),
+            prior=np.linalg.inv(prior.astype(np.float64)),
+            threads=self.config.threads,
         )
         return effects, covariances
 

@@ -60,7 +60,7 @@ class _Found(NamedTuple):
     excluded_scores: AnyFloats
 
 
-def ranks_of_items(
+def ranks_of_items(  # noqa: PLR0917 (flat arrays, as kernels of other libraries take them)
     user_vectors: ArrayLike,
     item_vectors: ArrayLike,
     test_ptr: ArrayLike,

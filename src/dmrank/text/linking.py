@@ -80,11 +80,10 @@ def link(codes: WordCodes, features: Int32s, roles: Roles) -> Links:
         np.empty(most, dtype=np.float32),
     )
     count = _link(
-        codes.words, codes.pointer, features,
-        roles.aspect, roles.is_opinion, roles.beside, roles.bits, roles.intensity,
-        links.token, links.row, links.aspect, links.feature, links.strength,
-        links.intensity,
-    )  # fmt: skip
+        (codes.words, codes.pointer, features),
+        (roles.aspect, roles.is_opinion, roles.beside, roles.bits, roles.intensity),
+        (links.token, links.row, links.aspect, links.feature, links.strength, links.intensity),
+    )
     return Links(*(array[:count] for array in vars(links).values()))
 
 
@@ -175,21 +174,14 @@ def _nearest(
 
 @cached
 def _link(
-    words: Int32s,
-    pointer: Int64s,
-    features: Int32s,
-    aspect: NDArray[np.int16],
-    is_opinion: Bools,
-    beside: Bools,
-    bits: NDArray[np.uint8],
-    intensity: Float32s,
-    token: Int64s,
-    row: Int32s,
-    about: NDArray[np.int16],
-    feature: Int32s,
-    strength: Float32s,
-    degree: Float32s,
+    tokens: tuple[Int32s, Int64s, Int32s],
+    roles: tuple[NDArray[np.int16], Bools, Bools, NDArray[np.uint8], Float32s],
+    links: tuple[Int64s, Int32s, NDArray[np.int16], Int32s, Float32s, Float32s],
 ) -> int:
+    """Write the links of all tokens, by the arrays of `WordCodes`, `Roles` and `Links`."""
+    words, pointer, features = tokens
+    aspect, is_opinion, beside, bits, intensity = roles
+    token, row, about, feature, strength, degree = links
     longest = 0
     for r in range(len(pointer) - 1):
         longest = max(longest, pointer[r + 1] - pointer[r])

@@ -109,7 +109,7 @@ def tokenize(text: NDArray[np.uint8], pointer: Int64s) -> Tokens:
     hashes = np.empty(most, dtype=np.uint64)
     starts, ends = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     tokens, foreign = np.empty(rows + 1, dtype=np.int64), np.zeros(rows, dtype=np.int64)
-    count = _split(text, pointer, _FOLD, _BREAK, hashes, starts, ends, tokens, foreign)
+    count = _split(text, pointer, _FOLD, _BREAK, (hashes, starts, ends, tokens, foreign))
     return Tokens(text, hashes[:count], starts[:count], ends[:count], tokens, foreign)
 
 
@@ -229,12 +229,10 @@ def _split(
     pointer: Int64s,
     fold: NDArray[np.uint8],
     breaks: NDArray[np.uint8],
-    hashes: NDArray[np.uint64],
-    starts: Int64s,
-    ends: Int64s,
-    tokens: Int64s,
-    foreign: Int64s,
+    found: tuple[NDArray[np.uint64], Int64s, Int64s, Int64s, Int64s],
 ) -> int:
+    """Write hashes, starts and ends of all tokens, where texts begin, and their foreign letters."""
+    hashes, starts, ends, tokens, foreign = found
     count = 0
     for row in range(len(pointer) - 1):
         tokens[row] = count

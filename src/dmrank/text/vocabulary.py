@@ -109,14 +109,14 @@ class Vocabulary:
         single = np.empty(len(tokens.hashes), dtype=np.int32)
         keys, values = self._table
         _look_up(tokens.hashes, keys, values, single)
-        first, edges, words, targets, phrase = self._trie
         codes = np.empty_like(single)
         starts, ends = np.empty_like(tokens.starts), np.empty_like(tokens.ends)
         pointer = np.empty_like(tokens.pointer)
         count = _merge_phrases(
-            single, tokens.starts, tokens.ends, tokens.pointer,
-            first, edges, words, targets, phrase, codes, starts, ends, pointer,
-        )  # fmt: skip
+            (single, tokens.starts, tokens.ends, tokens.pointer),
+            self._trie,
+            (codes, starts, ends, pointer),
+        )
         return WordCodes(codes[:count], starts[:count], ends[:count], pointer)
 
 
@@ -186,20 +186,14 @@ def _look_up(
 
 @cached
 def _merge_phrases(
-    single: Int32s,
-    single_starts: Int64s,
-    single_ends: Int64s,
-    single_pointer: Int64s,
-    first: Int32s,
-    edges: Int32s,
-    words: Int32s,
-    targets: Int32s,
-    phrase: Int32s,
-    codes: Int32s,
-    starts: Int64s,
-    ends: Int64s,
-    pointer: Int64s,
+    words_alone: tuple[Int32s, Int64s, Int64s, Int64s],
+    trie: Trie,
+    merged: tuple[Int32s, Int64s, Int64s, Int64s],
 ) -> int:
+    """Write codes, starts, ends and pointer with the words of each phrase as one."""
+    single, single_starts, single_ends, single_pointer = words_alone
+    first, edges, words, targets, phrase = trie
+    codes, starts, ends, pointer = merged
     count = 0
     for row in range(len(single_pointer) - 1):
         pointer[row] = count

@@ -71,8 +71,8 @@ def test_an_effect_has_the_posterior_of_the_dense_equations() -> None:
     others = rng.normal(size=(3, 3))
     update_effects(
         effects, covariances, Side(np.array([0, 3]), np.arange(3), np.arange(3, dtype=np.int32)),
-        values.astype(np.float64), others, patterns, precisions(noise, patterns.present),
-        np.linalg.inv(prior), 1,
+        values.astype(np.float64), others, patterns, noise=precisions(noise, patterns.present),
+        prior=np.linalg.inv(prior), threads=1,
     )  # fmt: skip
     known = ~np.isnan(values).ravel()
     joint = (np.kron(np.eye(3), noise) + np.kron(np.ones((3, 3)), prior))[np.ix_(known, known)]

@@ -114,6 +114,7 @@ def update_effects(
     left: Floats,
     other_effects: Floats,
     patterns: Patterns,
+    *,
     noise: Floats,
     prior: Floats,
     threads: int | None,

@@ -106,11 +106,11 @@ def _round(ratings: CrossedRatings, effects: Effects, threads: int | None) -> fl
     left = ratings.values - effects.level
     of_users = update_effects(
         effects.users, effects.user_covariances, ratings.by_user, left, effects.items,
-        ratings.patterns, P, _inverse(effects.user_prior), threads,
+        ratings.patterns, noise=P, prior=_inverse(effects.user_prior), threads=threads,
     )  # fmt: skip
     of_items = update_effects(
         effects.items, effects.item_covariances, ratings.by_item, left, effects.users,
-        ratings.patterns, P, _inverse(effects.item_prior), threads,
+        ratings.patterns, noise=P, prior=_inverse(effects.item_prior), threads=threads,
     )  # fmt: skip
     residuals = sum_residuals(
         left, ratings.codes, (effects.users, effects.items), ratings.patterns, threads
