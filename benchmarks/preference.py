@@ -1,6 +1,7 @@
 """Which of two items a user likes better, and on which aspect: MixedEffects beside the others.
 
     python -m benchmarks.preference [--files yahoo-movies …] [--seeds 1 2 3 4 5] [--out all.json]
+    python -m benchmarks.preference --large
 
 Five splits of each file (seed 0 chose the recipe). Of every model: accuracy of the order of rated
 pairs and of the contrast of two aspects (raw scores), per user and pooled; log-loss of the orders'
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import time
 import warnings
 from collections.abc import Callable
@@ -123,13 +125,28 @@ def _gain(results: dict[str, list[dict[str, Any]]], name: str, key: str) -> str:
     return f"{np.nanmean(ours - theirs):+.4f} [{low:+.4f}, {high:+.4f}]"
 
 
+def large() -> None:
+    """Print what a fit of ten million synthetic ratings takes."""
+    ratings = dmrank.make_ratings(500_000, 50_000, 10_000_000, seed=1).ratings
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    started = time.perf_counter()
+    dmrank.MixedEffects().fit(ratings)
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"{ratings}: fit {seconds:.0f} s, peak {peak:.1f} GB, {before:.1f} GB before it")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--out", type=Path, help="where to keep every value, as json")
+    parser.add_argument("--large", action="store_true", help="time ten million ratings instead")
     arguments = parser.parse_args()
+    if arguments.large:
+        large()
+        return
     kept = {}
     for file in arguments.files:
         ratings = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False)
