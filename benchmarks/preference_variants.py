@@ -2,12 +2,16 @@
 
     python -m benchmarks.preference_variants [--files yahoo-movies …] [--seeds 1]
 
-On validation ratings: accuracy of the order of rated pairs and of contrasts, pooled, and the mean
-log-density of the rating vectors, with V(a_u) + V(b_i) + noise as covariance.
+On validation ratings: accuracy of the order of rated pairs and of contrasts, pooled; the mean
+log-density of the rating vectors, with V(a_u) + V(b_i) + noise as covariance; and the RMSE of
+hidden aspects, overall and two others given.
 
 - *one Σ_e*: the model as it is.
 - *Σ_e per user*, *per item*: inverse Wishart around Σ_e with κ degrees of freedom, the paper's
   question: Σ_u = (κ Σ_e + Σ_i E[e eᵀ]) / (κ + n_u).
+- *directional*: DMR on rated pairs, with item offsets that start at b_i of the mixed effects and
+  are drawn to 0 by a ridge per sampled pair, gaussian or student (η = 5), factors nearly off or as
+  in DMR-R.
 - *student*: e_ui ~ t_ν(0, Σ_e), by weights (ν + k) / (ν + E[eᵀ P e]) of rating vectors, in steps.
 
 All use the updates of `dmrank.training.effects`: rating vectors with a noise of their own are a
@@ -25,11 +29,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 import dmrank
+from benchmarks.complete import hide
+from dmrank.directional.condition import condition
 from dmrank.directional.packing import unpack
-from dmrank.evaluation import rated_pairs
+from dmrank.evaluation import OrderPairs, rated_pairs
 from dmrank.evaluation.warm_rows import warm_rows
 from dmrank.fitted.fitting import Fitting
 from dmrank.metrics import contrast_accuracy, pair_accuracy
+from dmrank.models import dmr
 from dmrank.training.effects.blocks import Patterns, sum_residuals, update_effects
 from dmrank.training.effects.em import (
     SMALLEST_VARIANCE,
@@ -196,6 +203,22 @@ def log_density(
     return float((half + norm - (nu + k) / 2 * np.log1p(distance / nu)).mean())
 
 
+def completion_error(
+    test: tuple[NDArray[np.integer], NDArray[np.integer], Floats],
+    effects: Effects,
+    covariances: Floats,
+) -> float:
+    """Return the RMSE of hidden aspects, overall and two others given, on the scale 1–5."""
+    users, items, values = test
+    K = values.shape[1]
+    hidden = hide(values, 2)
+    spread = unpack(effects.user_covariances[users], K).astype(np.float64)
+    spread += unpack(effects.item_covariances[items], K)
+    mean = effects.level + effects.users[users] + effects.items[items]
+    found = condition(mean, spread + covariances, hidden.given).mean
+    return float(np.sqrt(np.nanmean(np.square(np.clip(found, 1, 5) - hidden.truth))))
+
+
 VARIANTS: dict[str, tuple[Noise | None, int | None, float | None]] = {
     "one Σ_e": (None, None, None),
     "Σ_e per user, κ = 10": (personalized(0, 10.0), 0, None),
@@ -208,10 +231,46 @@ VARIANTS: dict[str, tuple[Noise | None, int | None, float | None]] = {
 }
 
 
+class StartedAtEffects(dmrank.DMR):
+    """DMR on rated pairs whose item offsets start at the effects of items."""
+
+    effects: Floats
+
+    def learn(self, fitting: Fitting) -> None:
+        before = dmr.item_means
+        dmr.item_means = lambda data: self.effects.astype(np.float32)  # noqa: ARG005
+        try:
+            super().learn(fitting)
+        finally:
+            dmr.item_means = before
+
+
+DIRECTIONAL: dict[str, dict[str, object]] = {
+    f"directional, {family}, ridge {ridge:g}, factors {'off' if strong > 1 else 'on'}": {
+        "family": family, "offset_regularization": ridge, "regularization": strong,
+    }
+    for family in ("gaussian", "student")
+    for ridge in (0.0, 0.003, 0.03)
+    for strong in (0.1, 10.0)
+}  # fmt: skip
+
+
+def show_directional(split: dmrank.Split, pairs: OrderPairs, effects: Effects) -> None:
+    for name, options in DIRECTIONAL.items():
+        model = StartedAtEffects(
+            rated_share=1.0, item_offsets=True, iterations=1_500, evaluate_every=1_500, **options
+        )
+        model.effects = effects.items
+        model.fit(split.train)
+        found = pairs.accuracy(model).pooled, pairs.contrast(model).pooled
+        print(f"  {name:<50}" + "".join(f"{value:>10.4f}" for value in found), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--no-directional", action="store_true", help="noise alone")
     arguments = parser.parse_args()
     for file in arguments.files:
         ratings = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False)
@@ -224,7 +283,7 @@ def main() -> None:
             data = Fitting(split.train).training_data()
             crossed, started = crossed_ratings(data), initial_effects(data)
             run_rounds(crossed, started, 30, None)
-            print(f"\n{file}, seed {seed}: pairs, contrast, log-density of a rating vector")
+            print(f"\n{file}, seed {seed}: pairs, contrast, log-density, RMSE of completion")
             for name, (make, side, nu) in VARIANTS.items():
                 effects = Effects(*(array.copy() for array in started))
                 covariances = np.tile(effects.noise, (len(test.users), 1, 1))
@@ -238,8 +297,11 @@ def main() -> None:
                     pair_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
                     contrast_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
                     log_density(tuple(test), effects, covariances, nu),
+                    completion_error(tuple(test), effects, covariances),
                 )
-                print(f"  {name:<24}" + "".join(f"{value:>10.4f}" for value in found), flush=True)
+                print(f"  {name:<50}" + "".join(f"{value:>10.4f}" for value in found), flush=True)
+            if not arguments.no_directional:
+                show_directional(split, pairs, started)
 
 
 if __name__ == "__main__":
