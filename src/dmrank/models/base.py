@@ -628,6 +628,13 @@ class Model(FittedModel):
         item : str, optional
             Of the rating of this item, that is of Σ_ui; by default averaged over what the user
             rated in training.
+
+        Examples
+        --------
+        >>> from dmrank import MixedEffects, make_ratings
+        >>> model = MixedEffects().fit(make_ratings(100, 30, 2_000, seed=1).ratings)
+        >>> drawn = model.plot_correlation("u000003")
+        >>> drawn.savefig("correlation.png")  # doctest: +SKIP
         """
         return plot_correlation(self, user, item)
 
@@ -645,6 +652,13 @@ class Model(FittedModel):
             Ids.
         aspects : pair of str, optional
             By default the two that differ most.
+
+        Examples
+        --------
+        >>> from dmrank import MixedEffects, make_ratings
+        >>> model = MixedEffects().fit(make_ratings(100, 30, 2_000, seed=1).ratings)
+        >>> drawn = model.plot_comparison("u000003", "h000001", "h000002", ("value", "service"))
+        >>> drawn.savefig("comparison.png")  # doctest: +SKIP
         """
         return plot_comparison(self, user, first, second, aspects)
 
@@ -689,6 +703,15 @@ def load(path: str | os.PathLike[str]) -> Model:
     """Open a model that was saved; its arrays are mapped from the file, not read.
 
     The model is read-only and can be asked from many threads.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dmrank import ItemMean, make_ratings
+    >>> model = ItemMean().fit(make_ratings(50, 20, 500, seed=1).ratings)
+    >>> opened = load(model.save(Path(tempfile.mkdtemp()) / "means.dmrank"))
+    >>> opened.recommend("u000003", n=3).equals(model.recommend("u000003", n=3))
+    True
     """
     saved = read_model(path)
     kind = Model.named(saved.kind)
