@@ -33,7 +33,7 @@ from dmrank.training.pairwise.factors import mean_objective
 from dmrank.training.pairwise.grouping import Grouping, empty_grouping, grouping_of
 from dmrank.training.pairwise.sampling import random_stream, uniform_below
 from dmrank.training.pairwise.tucker import (
-    Rows,
+    SampledRows,
     TuckerGradients,
     TuckerParameters,
     TuckerSettings,
@@ -55,7 +55,7 @@ _STREAM_OF_ROWS = 1
 class _RowBatches(NamedTuple):
     """Training rows and their groups, one row of each array per batch."""
 
-    rows: Rows
+    rows: SampledRows
     grouping: Grouping
 
 
@@ -118,7 +118,7 @@ def run_tucker_iterations(
 
 
 def _empty_row_batches(batches: int, size: int) -> _RowBatches:
-    rows = Rows(
+    rows = SampledRows(
         np.full((batches, size), -1, dtype=np.int64),
         np.full((batches, size), -1, dtype=np.int32),
         np.full((batches, size), -1, dtype=np.int32),
@@ -166,7 +166,9 @@ def _prepare(training: _Training, numbers: Range, counters: Counters, phase: int
 
 
 @compiled
-def _draw_rows(arguments: tuple[TrainingData, SamplerSettings, int, Rows], task: int) -> None:
+def _draw_rows(
+    arguments: tuple[TrainingData, SamplerSettings, int, SampledRows], task: int
+) -> None:
     """Draw the rows of an iteration."""
     data, sampler, first, rows = arguments
     stream = random_stream(sampler.seed, first + task, _STREAM_OF_ROWS)
@@ -178,8 +180,8 @@ def _draw_rows(arguments: tuple[TrainingData, SamplerSettings, int, Rows], task:
 
 
 @compiled
-def _rows_of(rows: Rows, batch: int) -> Rows:
-    return Rows(rows.numbers[batch], rows.users[batch], rows.items[batch])
+def _rows_of(rows: SampledRows, batch: int) -> SampledRows:
+    return SampledRows(rows.numbers[batch], rows.users[batch], rows.items[batch])
 
 
 @compiled

@@ -80,7 +80,7 @@ class TuckerSettings(NamedTuple):
     primary: int
 
 
-class Rows(NamedTuple):
+class SampledRows(NamedTuple):
     """Training rows: number, user and item of each; −1 beyond the batch."""
 
     numbers: Int64s
@@ -202,7 +202,9 @@ def _clear(block: _Block) -> None:
 
 
 @compiled
-def differentiate_ratings(arguments: tuple[TrainingData, Rows, TuckerStep], task: int) -> None:
+def differentiate_ratings(
+    arguments: tuple[TrainingData, SampledRows, TuckerStep], task: int
+) -> None:
     """Differentiate −½ Σ_k (r_uik − r̂_uik)², k known, for the rows of one task out of `TASKS`."""
     data, rows, step = arguments
     H, out = step.slices, step.gradients
@@ -253,7 +255,7 @@ def differentiate_order(arguments: tuple[Pairs, TuckerStep], task: int) -> None:
 
 @compiled
 def _gather_row_factors(
-    rows: Rows, start: int, parameters: TuckerParameters, block: _Block
+    rows: SampledRows, start: int, parameters: TuckerParameters, block: _Block
 ) -> None:
     """Set U_u and V_i of the rows from ``start`` on; beyond the batch those of row 0."""
     factors = block.factors
