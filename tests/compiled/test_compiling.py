@@ -57,6 +57,16 @@ def test_a_change_in_another_file_is_compiled(tmp_path: Path) -> None:
     assert _run(RANK, copy, cache) == "0\n"
 
 
+def test_a_type_that_was_renamed_leaves_no_cache_that_cannot_be_read(tmp_path: Path) -> None:
+    copy, cache = tmp_path / "dmrank", tmp_path / "cache"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    assert _run(RANK, copy, cache) == "1\n"
+    for file in copy.rglob("*.py"):
+        source = file.read_text(encoding="utf-8")
+        file.write_text(re.sub(r"\b(ItemLists|TopN)\b", r"New\1", source), encoding="utf-8")
+    assert _run(RANK, copy, cache) == "1\n"
+
+
 def test_code_from_the_cache_has_the_bits_of_code_just_compiled(tmp_path: Path) -> None:
     fresh = _run(EVALUATE, PACKAGE, tmp_path)
     written = _written(tmp_path)

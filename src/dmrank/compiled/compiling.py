@@ -1,8 +1,8 @@
 """Numba's decorators, typed, and a cache of compiled code that is never stale.
 
 Numba caches a compiled function until its own file changes, and would go on using it after a
-change to a function that it calls from another file. The stamp of a cached function therefore
-also has a fingerprint of every file of the package that its own file imports, directly or not.
+change to a function that it calls from another file. What is cached therefore also has a
+fingerprint of every file of the package that its own file imports, directly or not.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -78,16 +78,17 @@ def instruction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _GuardedCache(FunctionCache):
-    """Numba's cache of a function, with the files that it imports in its stamp.
+    """Numba's cache of a function, with the files that it imports in its version.
 
-    The stamp is taken when the function is defined: it is that of the sources that are running,
-    also if they are edited before the first call.
+    The version is what Numba reads first: it looks no further into a file of another one, which may
+    name types that are gone. It is taken when the function is defined: it is that of the sources
+    that are running, also if they are edited before the first call.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        own_stamp = self._cache_file._source_stamp
-        self._cache_file._source_stamp = (own_stamp, fingerprint(inspect.getfile(function)))
+        sources = fingerprint(inspect.getfile(function))
+        self._cache_file._version = f"{self._cache_file._version} {sources}"
 
 
 @functools.cache
