@@ -388,3 +388,12 @@ def test_other_bad_arguments_are_refused(model: Model) -> None:
         model.recommend("u000003", candidates={"u000003": ["x"]})
     with pytest.raises(ConfigError, match="on_unknown='ignore': give 'raise' or 'popular'"):
         model.recommend("u000003", on_unknown="ignore")
+
+
+def test_blocks_of_users_share_filters_that_can_be_read_once(hotels: Ratings) -> None:
+    model = ItemMean().fit(hotels)
+    users, allowed = list(hotels.users)[:6], list(hotels.items)[:20]
+    whole = model.recommend(users, n=3, allow=allowed)
+    for asked in (users, iter(users)):
+        blocks = model.recommend_blocks(asked, n=3, users_per_block=2, allow=iter(allowed))
+        assert pl.concat(blocks).equals(whole)

@@ -49,11 +49,7 @@ def recommend(model: FittedModel, users: str | Iterable[str], request: ListReque
     """Rank items for users; see `Model.recommend`."""
     lists = _Lists.from_request(model, request)
     names = [users] if isinstance(users, str) else list(users)
-    codes = known_users(lists.catalogue, names, request.on_unknown)
-    step = max(_PLACES_AT_ONCE // lists.longest, 1)
-    parts = [slice(start, start + step) for start in range(0, max(len(names), 1), step)]
-    tables = [lists.table(names[part], codes[part]) for part in parts]
-    return tables[0] if len(tables) == 1 else pl.concat(tables)
+    return lists.table(names, lists.codes(names))
 
 
 def recommend_blocks(
@@ -64,15 +60,12 @@ def recommend_blocks(
         raise ConfigError(f"users_per_block={users_per_block!r}: give 1 or more")
     lists = _Lists.from_request(model, request)
     # Users that are all there are looked up before anything is ranked.
-    names = list(users) if isinstance(users, Sequence) else None
-    codes = None if names is None else known_users(lists.catalogue, names, request.on_unknown)
-    left, done = iter(users if names is None else names), 0
-    while block := list(islice(left, users_per_block)):
-        if codes is None:
-            yield recommend(model, block, request)
-        else:
-            yield lists.table(block, codes[done : done + len(block)])
-        done += len(block)
+    codes = lists.codes(users) if isinstance(users, Sequence) else None
+    left, done = iter(users), 0
+    while names := list(islice(left, users_per_block)):
+        own = lists.codes(names) if codes is None else codes[done : done + len(names)]
+        yield lists.table(names, own)
+        done += len(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +107,18 @@ class _Lists:
         """The longest list that is made for a user on the way."""
         return max(self.n, SHORTLIST if self.by_all else 1)
 
+    def codes(self, names: Sequence[str]) -> Codes:
+        """Return the codes of users, −1 for one not known, if that is no error."""
+        return known_users(self.catalogue, names, self.on_unknown)
+
     def table(self, names: list[str], users: Codes) -> pl.DataFrame:
-        """Return the lists of some users, given by name and by code, −1 for one not known."""
+        """Return the lists of users, given by name and by code, as many at once as fit memory."""
+        step = max(_PLACES_AT_ONCE // self.longest, 1)
+        parts = [slice(start, start + step) for start in range(0, max(len(names), 1), step)]
+        tables = [self._part(names[part], users[part]) for part in parts]
+        return tables[0] if len(tables) == 1 else pl.concat(tables)
+
+    def _part(self, names: list[str], users: Codes) -> pl.DataFrame:
         known = users >= 0
         if known.all():
             best = self._personal(names, users)

@@ -11,6 +11,7 @@ from dmrank.data.ratings import Ratings, Split
 from dmrank.data.training_scale import to_training_scale
 from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen
 from dmrank.evaluation.significance import bootstrap_interval
+from dmrank.fitted.evidence import averages
 from dmrank.fitted.scorers import Scorer, make_ranker
 from dmrank.metrics import NDCG, Lifts, list_lifts
 from dmrank.models.base import Model
@@ -130,19 +131,13 @@ def lift(
     return Lift(pl.DataFrame(rows), tuple(skipped), per_user, n)
 
 
-def _test_means(train: Ratings, test: Ratings) -> tuple[Floats, Floats]:
+def _test_means(train: Ratings, test: Ratings) -> tuple[Floats, Int32s]:
     """Return mean and number of the test ratings of each item on each aspect of training."""
     values = np.full((len(test), len(train.aspects)), np.nan)
     values[:, [train.aspect(name) for name in test.aspects]] = test.values
-    values = to_training_scale(values, train.scale)
-    known = ~np.isnan(values)
-    counts, totals = (
-        np.zeros((len(train.items), values.shape[1])),
-        np.zeros((len(train.items), values.shape[1])),
-    )
-    np.add.at(counts, test.item_codes, known)
-    np.add.at(totals, test.item_codes, np.where(known, values, 0.0))
-    return np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0), counts
+    on_scale = to_training_scale(values, train.scale).astype(np.float32)
+    means, counts = averages(test.item_codes, on_scale, len(train.items))
+    return means.astype(np.float64), counts
 
 
 def _lists(held_out: HeldOut, scorer: Scorer, mask: Bools, n: int, threads: int | None) -> Int32s:
