@@ -59,6 +59,7 @@ FOLDING: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "ials": (IALS, {"factors": 4}),
     "ptf": (PTF, {"factors": 4}),
     "ease": (EASE, {"regularization": 10.0}),
+    "ease-pruned": (EASE, {"regularization": 10.0, "weights_per_item": 20}),
     "itemmean": (ItemMean, {}),
     "popularity": (Popularity, {}),
 }

@@ -40,6 +40,7 @@ QUICK = {"iterations": 800, "evaluate_every": 200}
 MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "dmr": (DMR, {**QUICK, "batch_size": 256, "factors": 4, "learning_rate": 0.3}),
     "ease": (EASE, {"regularization": 1.0}),
+    "ease-pruned": (EASE, {"regularization": 1.0, "weights_per_item": 6}),
     "efm": (
         EFM,
         {
@@ -80,9 +81,9 @@ IMPERSONAL = {"itemmean", "mixedeffects", "popularity"}
 #: Models that learn from ratings alone, not from who rated what.
 RATING_PREDICTORS = {"efm", "exsae", "itemmean", "mixedeffects", "ptf"}
 #: Models that learn from who rated what alone, with one score for all aspects.
-WITHOUT_ASPECTS = {"ease", "ials", "popularity"}
+WITHOUT_ASPECTS = {"ease", "ease-pruned", "ials", "popularity"}
 #: Models without random numbers.
-DETERMINISTIC = {"ease", "itemmean", "popularity"}
+DETERMINISTIC = {"ease", "ease-pruned", "itemmean", "popularity"}
 #: PyTorch sums in another order on another number of threads.
 SAME_THREADS_ONLY = {"exsae", "spsmtl"}
 

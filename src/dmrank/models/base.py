@@ -721,7 +721,7 @@ def load(path: str | os.PathLike[str]) -> Model:
             "module that defines it first"
         )
     try:
-        model = kind(**saved.config)
+        model = kind(**{**kind.Config.before, **saved.config})
     except ConfigError as error:
         raise unreadable(path, error) from None
     return model.with_state(saved.catalogue, saved.arrays, saved.calibration)

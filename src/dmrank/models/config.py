@@ -41,6 +41,8 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     #: Changes of the defaults that tuning tries first, after the defaults themselves.
     starts: ClassVar[tuple[dict[str, Any], ...]] = ()
+    #: What a parameter that a model file is too old to have stood for then, if not the default.
+    before: ClassVar[dict[str, Any]] = {}
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Same seed, same result, whatever the number of threads."""

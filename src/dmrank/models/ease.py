@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.models.base import Model
-from dmrank.models.config import Config, Positive, Search
-from dmrank.support.arrays import Array, Codes, Float32s
+from dmrank.models.config import Config, Count, Positive, Search, Share
+from dmrank.support.arrays import Array, Codes, Float32s, Int64s
 from dmrank.support.errors import ConfigError, DataError
-from dmrank.training.least_squares.item_regression import (
-    SparseRows,
-    gram,
-    regress,
-    score_all,
-    score_pairs,
-)
+from dmrank.support.progress import say
+from dmrank.training.least_squares import item_regression, pruned_weights
+from dmrank.training.least_squares.item_regression import SparseRows, gram, regress
 
 #: Above this the weights alone are larger than the memory of most machines.
 MOST_ITEMS = 40_000
@@ -31,17 +28,33 @@ class EASEConfig(Config):
         Positive, Search((30.0, 100.0, 300.0, 1_000.0, 3_000.0), log=True)
     ] = 300.0
     """Weight of the squared weights [λ]."""
+    activity_exponent: Annotated[Share, Search((0.0, 0.25, 0.5, 0.75))] = 0.5
+    """How the weight of a user falls with the number of ratings: 0 not at all [a]."""
+    dropout: Annotated[float, Field(ge=0, lt=1), Search((0.0, 0.1, 0.2, 0.3, 0.5))] = 0.2
+    """The share of ratings that an item is to be recognised without [p]."""
+    weights_per_item: Count | None = None
+    """Keep so many weights of each item, those of the largest magnitude; by default all."""
+
+    #: A file that is older than these is of plain EASE.
+    before: ClassVar[dict[str, Any]] = {"activity_exponent": 0.0, "dropout": 0.0}
 
 
 class EASE(Model):
     """Linear regression of every item on all others; one score for all aspects.
 
-    Minimises ‖X − XB‖² + λ‖B‖² with diag(B) = 0, where X_ui = 1 if u rated i and else 0. With
-    P = (XᵀX + λI)⁻¹ the solution is B_ij = −P_ij / P_jj off the diagonal (Steck, Eq. 8), and
-    score(u, j) = Σ_(i rated by u) B_ij. The values of the ratings play no part.
+    Minimises Σ_u w_u ‖X_u − X_u B‖² + tr(BᵀΛB) with diag(B) = 0, where X_ui = 1 if u rated i and
+    else 0, and score(u, j) = Σ_(i rated by u) B_ij. The values of the ratings play no part.
+
+    - w_u is n_u^−a, scaled to mean 1: those who rate much say less about each item.
+    - Λ = λI + p/(1−p) diag(G), G = Σ_u w_u X_uᵀX_u, is what learning X from an X of which a share
+      p is dropped at random comes to (Steck, NeurIPS 2020).
+    - With P = (G + Λ)⁻¹ the solution is B_ij = −P_ij / P_jj off the diagonal (Steck, Eq. 8).
+
+    ``activity_exponent=0, dropout=0`` is EASE as it was published.
 
     B is dense, so that the number of items N is limited: 4 N² bytes, in single precision. λ keeps P
-    well conditioned, and no weight of 10,000 beers was off by more than 1e-6.
+    well conditioned, and no weight of 10,000 beers was off by more than 1e-6. With
+    `weights_per_item` it is computed as before and then stored sparse; the fit says what was lost.
 
     Parameters
     ----------
@@ -62,16 +75,34 @@ class EASE(Model):
 
     def learn(self, fitting: Fitting) -> None:
         ratings, threads = fitting.ratings, self.config.threads
+        kept = self.config.weights_per_item
         items = len(ratings.items)
         if items > MOST_ITEMS:
             raise DataError(
                 f"EASE of {items:,} items needs {4 * items**2 / 1e9:,.0f} GB of memory; it takes "
                 f"up to {MOST_ITEMS:,} items: keep fewer with k_core, or use IALS"
             )
-        rated = np.ones(len(ratings), dtype=np.float32)
-        together = gram(SparseRows(ratings.user_pointer, ratings.item_codes, rated), items, threads)
+        rows = weighted_rows(
+            ratings.user_pointer, ratings.item_codes, self.config.activity_exponent
+        )
+        together = gram(rows, items, threads)
         self._check_precision(together)
-        self.arrays = {"weights": regress(together, self.config.regularization, threads)}
+        weights = regress(together, self._ridge(together.diagonal()), threads)
+        self.arrays = {"weights": weights} if kept is None else self._pruned(weights, kept)
+
+    def _ridge(self, diagonal: Float32s) -> Float32s:
+        """Return the diagonal of Λ."""
+        p = self.config.dropout
+        return self.config.regularization + p / (1 - p) * diagonal
+
+    def _pruned(self, weights: Float32s, per_item: int) -> dict[str, Array]:
+        """Keep the largest weights of each item, and say what was lost."""
+        kept, lost = pruned_weights.prune(weights, per_item)
+        say(
+            f"EASE keeps {len(kept.values):,} of {weights.size - len(weights):,} weights; "
+            f"those dropped have {lost:.2%} of the sum of squares"
+        )
+        return {f"weights_{name}": array for name, array in kept._asdict().items()}
 
     def _check_precision(self, counts: Float32s) -> None:
         """Refuse a λ that the rounding of XᵀX would hide."""
@@ -88,14 +119,26 @@ class EASE(Model):
         return {}
 
     def score_block(self, users: Codes, weights: Float32s) -> Float32s:
-        scores = score_all(self._seen(), users, self.arrays["weights"], self.config.threads)
+        seen, threads = self._seen(), self.config.threads
+        if "weights" in self.arrays:
+            scores = item_regression.score_all(seen, users, self.arrays["weights"], threads)
+        else:
+            scores = pruned_weights.score_all(seen, users, self._sparse(), threads)
         scores *= weights.sum()
         return scores
 
     def score_pairs(self, users: Codes, items: Codes) -> Float32s:
-        weights, threads = self.arrays["weights"], self.config.threads
-        scores = score_pairs(self._seen(), users, items, weights, threads)
+        seen, threads = self._seen(), self.config.threads
+        if "weights" in self.arrays:
+            dense = self.arrays["weights"]
+            scores = item_regression.score_pairs(seen, users, items, dense, threads)
+        else:
+            scores = pruned_weights.score_pairs(seen, users, items, self._sparse(), threads)
         return np.repeat(scores[:, None], len(self.catalogue.aspects), axis=1)
+
+    def _sparse(self) -> SparseRows:
+        """Return what pruning left of B."""
+        return SparseRows(*(self.arrays[f"weights_{name}"] for name in SparseRows._fields))
 
     def _seen(self) -> SparseRows:
         """Return X: what the catalogue says that users have rated."""
@@ -103,3 +146,19 @@ class EASE(Model):
         return self.cache(
             "seen", lambda: SparseRows(pointer, items, np.ones(len(items), dtype=np.float32))
         )
+
+
+def weighted_rows(pointer: Int64s, items: Codes, exponent: float) -> SparseRows:
+    """Return √w_u X_u, with w_u = n_u^−a scaled to mean 1 over users with ratings.
+
+    Examples
+    --------
+    >>> weighted_rows(np.array([0, 1, 5]), np.int32([0, 0, 1, 2, 3]), 0.5).values.round(3)
+    array([1.155, 0.816, 0.816, 0.816, 0.816], dtype=float32)
+    """
+    counts = np.diff(pointer)
+    weights = np.zeros(len(counts))
+    rated = counts > 0
+    weights[rated] = counts[rated].astype(np.float64) ** -exponent
+    weights *= rated.sum() / weights.sum()
+    return SparseRows(pointer, items, np.repeat(np.sqrt(weights), counts).astype(np.float32))

@@ -1,8 +1,8 @@
 """Every item regressed on all others, with a zero diagonal (Steck, WWW 2019).
 
-For a sparse matrix X of users × items, B minimises ‖X − XB‖² + λ‖B‖² with diag(B) = 0. With
-P = (XᵀX + λI)⁻¹ it is B_ij = −P_ij / P_jj off the diagonal (Eq. 8 there). B is dense: it is
-computed in place and in single precision, 4 N² bytes.
+For a sparse matrix X of users × items, B minimises ‖X − XB‖² + tr(BᵀΛB) with diag(B) = 0, Λ a
+diagonal matrix. With P = (XᵀX + Λ)⁻¹ it is B_ij = −P_ij / P_jj off the diagonal (Eq. 8 there). B is
+dense: it is computed in place and in single precision, 4 N² bytes.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def _gram_rows(
                 row[rows.items[other]] += value * rows.values[other]
 
 
-def regress(products: Float32s, regularization: float, threads: int | None) -> Float32s:
-    """Turn XᵀX into B, in its place."""
+def regress(products: Float32s, ridge: Float32s | float, threads: int | None) -> Float32s:
+    """Turn XᵀX into B, in its place, given the diagonal of Λ or the one number in it."""
     n_items = len(products)
-    products[np.diag_indices(n_items)] += regularization
+    products[np.diag_indices(n_items)] += ridge
     weights = _inverse(products)
     diagonal = weights.diagonal().copy()
     for_ranges(
@@ -88,7 +88,7 @@ def _inverse(matrix: Float32s) -> Float32s:
     if not failed:
         columns, failed = lapack.spotri(columns, lower=True, overwrite_c=True)
     if failed:
-        raise DataError("XᵀX + λI has no inverse in single precision: raise regularization")
+        raise DataError("XᵀX + Λ has no inverse in single precision: raise regularization")
     return columns.T
 
 

@@ -1,0 +1,138 @@
+"""The largest weights of B (items × items), stored sparse, and the scores XB that they give."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dmrank.compiled.compiling import cached, compiled
+from dmrank.compiled.ranges import for_ranges
+from dmrank.data.rows import group_rows
+from dmrank.support.arrays import Codes, Float32s, Int64s
+from dmrank.training.least_squares.item_regression import SparseRows
+
+#: Columns of B that are looked through at once.
+_COLUMNS = 256
+_USERS_PER_TASK = 8
+_PAIRS_PER_TASK = 4_096
+
+
+class Pruned(NamedTuple):
+    """What is left of B, row by row with ascending columns, and what was lost.
+
+    Attributes
+    ----------
+    weights : SparseRows
+        Row i has the weights with which item i counts for others.
+    lost : float
+        The share of the squared weights that was dropped.
+    """
+
+    weights: SparseRows
+    lost: float
+
+
+def prune(weights: Float32s, per_column: int) -> Pruned:
+    """Keep the weights of the largest magnitude of each column; zeros are not stored.
+
+    Examples
+    --------
+    >>> weights = np.float32([[0, 3, 1], [-4, 0, 2], [1, 1, 0]])
+    >>> kept, lost = prune(weights, per_column=1)
+    >>> kept.pointer.tolist(), kept.items.tolist(), kept.values.tolist(), round(lost, 3)
+    ([0, 1, 3, 3], [1, 0, 2], [3.0, -4.0, 2.0], 0.094)
+    """
+    n_items = len(weights)
+    rows, columns, values = [], [], []
+    whole = 0.0
+    for start in range(0, n_items, _COLUMNS):
+        block = np.ascontiguousarray(weights[:, start : start + _COLUMNS].T)
+        whole += float(np.square(block, dtype=np.float64).sum())
+        largest = _largest(np.abs(block), per_column)
+        of_block = np.take_along_axis(block, largest, axis=1)
+        column, place = np.nonzero(of_block)
+        rows.append(largest[column, place].astype(np.int32))
+        columns.append((column + start).astype(np.int32))
+        values.append(of_block[column, place])
+    order, pointer = group_rows(np.concatenate(rows), n_items)
+    kept = SparseRows(pointer, np.concatenate(columns)[order], np.concatenate(values)[order])
+    left = float(np.square(kept.values, dtype=np.float64).sum())
+    return Pruned(kept, max(0.0, 1 - left / whole) if whole else 0.0)
+
+
+def _largest(sizes: Float32s, count: int) -> Int64s:
+    """Return where the largest values of each row are."""
+    if count >= sizes.shape[1]:
+        return np.tile(np.arange(sizes.shape[1]), (len(sizes), 1))
+    return np.argpartition(sizes, -count, axis=1)[:, -count:]
+
+
+def score_all(rows: SparseRows, users: Codes, weights: SparseRows, threads: int | None) -> Float32s:
+    """Return rows of XB: the scores of all items for some users."""
+    scores = np.zeros((len(users), len(weights.pointer) - 1), dtype=np.float32)
+    for_ranges(
+        lambda start, stop: _score_all(start, stop, rows, users, weights, scores),
+        len(users),
+        _USERS_PER_TASK,
+        threads,
+    )
+    return scores
+
+
+@cached
+def _score_all(
+    start: int, stop: int, rows: SparseRows, users: Codes, weights: SparseRows, scores: Float32s
+) -> None:
+    for n in range(start, stop):
+        own = scores[n]
+        for place in range(rows.pointer[users[n]], rows.pointer[users[n] + 1]):
+            item, value = rows.items[place], rows.values[place]
+            for entry in range(weights.pointer[item], weights.pointer[item + 1]):
+                own[weights.items[entry]] += value * weights.values[entry]
+
+
+def score_pairs(
+    rows: SparseRows, users: Codes, items: Codes, weights: SparseRows, threads: int | None
+) -> Float32s:
+    """Return elements of XB: the scores of (user, item) pairs."""
+    # What is broadcast from one id is no array that compiled code takes.
+    pairs = np.array(users), np.array(items)
+    scores = np.zeros(len(users), dtype=np.float32)
+    for_ranges(
+        lambda start, stop: _score_pairs(start, stop, rows, pairs, weights, scores),
+        len(users),
+        _PAIRS_PER_TASK,
+        threads,
+    )
+    return scores
+
+
+@cached
+def _score_pairs(
+    start: int,
+    stop: int,
+    rows: SparseRows,
+    pairs: tuple[Codes, Codes],
+    weights: SparseRows,
+    scores: Float32s,
+) -> None:
+    users, items = pairs
+    for n in range(start, stop):
+        for place in range(rows.pointer[users[n]], rows.pointer[users[n] + 1]):
+            scores[n] += rows.values[place] * _weight(weights, rows.items[place], items[n])
+
+
+@compiled
+def _weight(weights: SparseRows, row: int, column: int) -> np.float32:
+    """Return an element of B, found by halving its row."""
+    first, last = weights.pointer[row], weights.pointer[row + 1]
+    while first < last:
+        middle = (first + last) // 2
+        if weights.items[middle] < column:
+            first = middle + 1
+        else:
+            last = middle
+    if first < weights.pointer[row + 1] and weights.items[first] == column:
+        return np.float32(weights.values[first])
+    return np.float32(0)
