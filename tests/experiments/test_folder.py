@@ -1,5 +1,6 @@
 """The folder of a run keeps finished work, and never that of other settings."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -43,6 +44,28 @@ def test_a_run_with_other_settings_is_refused_by_name(tmp_path: Path) -> None:
         RunFolder(tmp_path / "run", {**SETTINGS, "seeds": 3})
 
 
+def test_other_models_go_on_with_what_there_is(tmp_path: Path) -> None:
+    RunFolder(tmp_path / "run", SETTINGS).finish_report(["DMR"], [])
+    folder = RunFolder(tmp_path / "run", SETTINGS)
+    folder.finish_report(["EASE", "DMR"], [])
+    kept = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert kept == {**SETTINGS, "models": ["EASE", "DMR"]}
+
+
+def test_a_folder_of_before_models_could_change_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"models": ["DMR"], **SETTINGS}))
+    assert RunFolder(tmp_path, SETTINGS).seconds() == 0
+
+
+def test_only_what_a_report_has_not_any_more_is_removed(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run", SETTINGS)
+    for name in ("one.csv", "two.csv", "notes.csv"):
+        folder.write_text(name, "")
+    folder.finish_report(["DMR"], ["one.csv", "two.csv"])
+    folder.finish_report(["EASE"], ["one.csv"])
+    assert {path.name for path in folder.path.glob("*.csv")} == {"one.csv", "notes.csv"}
+
+
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(ConfigError, match="is not empty and holds no run"):
@@ -66,4 +89,6 @@ def test_run_time_is_the_sum_of_all_parts(tmp_path: Path) -> None:
     assert RunFolder(tmp_path / "run", SETTINGS).seconds() == 0
     for seconds in (1.5, 2.0):
         RunFolder(tmp_path / "run", SETTINGS).add_seconds("a step", seconds)
-    assert RunFolder(tmp_path / "run", SETTINGS).seconds() == 3.5
+    RunFolder(tmp_path / "run", SETTINGS).add_seconds("another step", 4.0)
+    assert RunFolder(tmp_path / "run", SETTINGS).seconds() == 7.5
+    assert RunFolder(tmp_path / "run", SETTINGS).seconds({"a step"}) == 3.5

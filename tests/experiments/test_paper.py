@@ -159,11 +159,44 @@ def test_a_run_that_was_cut_off_ends_with_the_same_tables(
         assert path.read_bytes() == (cut / "tables" / path.name).read_bytes(), path.name
 
 
+def test_a_folder_takes_further_models(ratings: Ratings, tmp_path: Path) -> None:
+    """One after the other, or all at once: the tables are the same, and nothing is done twice."""
+    whole, grown = tmp_path / "whole", tmp_path / "grown"
+    both = ["EFM", "MTER", "Popularity"]
+    run_paper(ratings, whole, models=both, budget="tiny", threads=1)
+    run_paper(ratings, grown, models=["EFM"], budget="tiny", threads=1)
+    work = {path: path.stat().st_mtime_ns for path in (grown / "work").rglob("EFM*")}
+    assert pl.read_csv(grown / "tables" / "table-4.csv")["selected by"].to_list() == [
+        "Random",
+        "EFM",
+    ]
+    run_paper(ratings, grown, models=both, budget="tiny", threads=1)
+    assert {path: path.stat().st_mtime_ns for path in (grown / "work").rglob("EFM*")} == work
+    for path in (whole / "tables").glob("*.csv"):
+        if path.stem != "settings":  # has seconds
+            assert path.read_bytes() == (grown / "tables" / path.name).read_bytes(), path.name
+    assert json.loads((grown / "settings.json").read_text())["models"] == [
+        "EFM",
+        "MTER",
+        "Popularity",
+    ]
+
+
+def test_the_report_shows_the_models_asked_for_now(ratings: Ratings, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run_paper(ratings, folder, models=["DMR-paper", "ItemMean"], budget="tiny", threads=1)
+    assert (folder / "figures" / "figure-2.png").exists()
+    page = run_paper(ratings, folder, models=["ItemMean"], budget="tiny", threads=1)
+    assert pl.read_csv(folder / "tables" / "table-2.csv")["model"].to_list() == ["ItemMean"]
+    assert "<td>models</td><td>ItemMean</td>" in page.read_text(encoding="utf-8")
+    # A figure of a model that is not shown any more would pass for one of this report.
+    assert not (folder / "figures" / "figure-2.png").exists()
+    assert (folder / "work" / "models" / "DMR-paper-0.dmrank").exists()
+
+
 def test_results_of_other_settings_are_never_mixed(finished: Path, ratings: Ratings) -> None:
     with pytest.raises(ConfigError, match="holds a run with seeds 2, not 1"):
         run_paper(ratings, finished, models=MODELS, budget="tiny", seeds=1)
-    with pytest.raises(ConfigError, match="holds a run with models"):
-        run_paper(ratings, finished, models=["DMR"], budget="tiny", seeds=2)
     other = make_ratings(100, 40, 2_000, aspects=["overall", "value", "service"], seed=2).ratings
     with pytest.raises(ConfigError, match="holds a run with ratings"):
         run_paper(other, finished, models=MODELS, budget="tiny", seeds=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,10 @@ from dmrank.support.files import atomic_path, write_table
 
 _SETTINGS = "settings.json"
 _SECONDS = "seconds.jsonl"
+_WRITTEN = "written.json"
+#: Beside the settings: which models the last report was on. Work is kept by model, so that another
+#: report may be on others.
+MODELS = "models"
 
 
 class RunFolder:
@@ -24,7 +28,7 @@ class RunFolder:
     path : Path
         Made if it does not exist; refused if it holds anything but a run with the same settings.
     settings : mapping of str to JSON value
-        Everything that results depend on.
+        Everything that the results of any model depend on.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
@@ -40,6 +44,17 @@ class RunFolder:
             raise ConfigError(f"{path} is not empty and holds no run: name another folder")
         else:
             self.write_text(_SETTINGS, json.dumps(wanted, indent=2) + "\n")
+
+    def finish_report(self, models: Collection[str], files: Collection[str]) -> None:
+        """Note what the report is on, and remove files of the report before that it has not."""
+        before = self.kept(_WRITTEN)
+        written = json.loads(before.read_text(encoding="utf-8")) if before.exists() else []
+        if written != sorted(files):
+            for name in set(written) - set(files):
+                (self.path / name).unlink(missing_ok=True)
+            self.write_text(str(before.relative_to(self.path)), json.dumps(sorted(files), indent=2))
+        settings = {**_read_settings(self.path / _SETTINGS), MODELS: list(models)}
+        self.write_text(_SETTINGS, json.dumps(settings, indent=2) + "\n")
 
     def write_text(self, name: str, text: str) -> Path:
         """Write a text file, whole or not at all."""
@@ -74,11 +89,12 @@ class RunFolder:
         with target.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps([step, round(seconds, 1)]) + "\n")
 
-    def seconds(self) -> float:
-        """Return how long all finished steps took, in however many parts."""
+    def seconds(self, steps: Collection[str] | None = None) -> float:
+        """Return how long finished steps took, in however many parts; by default all of them."""
         target = self.kept(_SECONDS)
-        lines = target.read_text(encoding="utf-8").splitlines() if target.exists() else []
-        return float(sum(json.loads(line)[1] for line in lines))
+        text = target.read_text(encoding="utf-8") if target.exists() else ""
+        lines = [json.loads(line) for line in text.splitlines()]
+        return float(sum(took for step, took in lines if steps is None or step in steps))
 
     def kept(self, name: str) -> Path:
         """Return where a piece of finished work is kept."""
@@ -97,7 +113,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 def _check_same(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     for name in {**wanted, **found}:
-        if found.get(name) != wanted.get(name):
+        if name != MODELS and found.get(name) != wanted.get(name):
             raise ConfigError(
                 f"{path} holds a run with {name} {found.get(name)!r}, not {wanted.get(name)!r}: "
                 "name another folder, or give the same settings to go on with it"

@@ -61,7 +61,8 @@ def run_paper(
     """Tune, train, judge and compare all models, and write the paper's tables and figures.
 
     A run that was cut off goes on where it stopped when it is started again with the same folder
-    and settings; a folder with a run of other settings is refused.
+    and settings; a folder with a run of other settings is refused. The models may be others: what
+    is finished is kept by model, and the report is on those that are asked for now.
 
     Parameters
     ----------
@@ -105,7 +106,8 @@ def run_paper(
         raise ConfigError(f"seeds={count}: train each model at least once")
     settings = StudySettings(contenders, budget, chosen, count, k_core, threads)
     study = Study(ratings, name, Path(out), settings)
-    _run_steps(list(_steps(study)), study.folder)
+    steps = list(_steps(study))
+    _run_steps(steps, study.folder)
     sections = [_write(study, exhibit) for exhibit in _exhibits(study)]
     page = make_page(
         f"Directional multivariate ranking on {name}",
@@ -113,9 +115,14 @@ def run_paper(
         f"validation ratings ({TUNING_METRIC} by {ratings.primary_aspect}), "
         f"{count} seed{'s' if count > 1 else ''}; test ratings looked at once.",
         sections,
-        _facts(study),
+        _facts(study, steps),
     )
-    return study.folder.write_text("report.html", page)
+    report = study.folder.write_text("report.html", page)
+    study.folder.finish_report(
+        [contender.name for contender in contenders],
+        [file for section in sections for file in section.files],
+    )
+    return report
 
 
 def _steps(study: Study) -> Iterator[Step]:
@@ -190,8 +197,9 @@ def _write(study: Study, exhibit: Exhibit) -> Section:
     return Section(exhibit, files, picture)
 
 
-def _facts(study: Study) -> dict[str, str]:
+def _facts(study: Study, steps: Sequence[Step]) -> dict[str, str]:
     budget = study.settings.budget
+    seconds = study.folder.seconds({step.title for step in steps})
     return {
         "data": f"{study.name}: {study.ratings!r}",
         "split": f"70/15/15 at random, seed {SEED}: {study.split!r}",
@@ -201,7 +209,7 @@ def _facts(study: Study) -> dict[str, str]:
         "versions": ", ".join(_versions()),
         "machine": f"{platform.machine()}, {count_threads(study.settings.threads)} threads, "
         f"{platform.system()}",
-        "run time": f"{study.folder.seconds() / 60:.1f} minutes",
+        "run time": f"{seconds / 60:.1f} minutes",
     }
 
 

@@ -56,9 +56,8 @@ class StudySettings:
     threads: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that results depend on."""
+        """Return everything that the results of any model depend on."""
         return {
-            "models": [contender.name for contender in self.contenders],
             "budget": {"name": self.budget_name, **asdict(self.budget)},
             "seeds": self.seeds,
             "k-core": self.k_core,

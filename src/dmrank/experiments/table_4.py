@@ -10,21 +10,16 @@ from dmrank.experiments.study import Study
 
 #: Models that can say which aspect matters, as in the paper and our variants of DMR.
 EXPLAINING = ("MTER", "EFM", "DMR-S", "DMR-paper", "DMR-R", "DMR")
+#: What an aspect that is drawn at random gets.
+RANDOM = "Random"
 
 
 def explanations(study: Study) -> list[Exhibit]:
     """Return the mean difference between the overall rating and that of the selected aspect."""
     if len(study.ratings.aspects) < 2:
         return []
-
-    def make() -> pl.DataFrame:
-        errors = {"Random": explanation_error(None, study.split)}
-        for name in EXPLAINING:
-            if study.has(name):
-                errors[name] = explanation_error(study.model(name), study.split)
-        return pl.DataFrame([_row(name, error) for name, error in errors.items()])
-
-    data = study.folder.keep_table("explanations", make)
+    models = [name for name in EXPLAINING if study.has(name)]
+    data = pl.concat([_measured(study, name) for name in (RANDOM, *models)])
     best = [
         with_best_bold(data, "missing skipped", low=True),
         with_best_bold(data, "missing as 0", low=True),
@@ -42,6 +37,14 @@ def explanations(study: Study) -> list[Exhibit]:
             as_text(data).with_columns(best),
         )
     ]
+
+
+def _measured(study: Study, name: str) -> pl.DataFrame:
+    def make() -> pl.DataFrame:
+        model = None if name == RANDOM else study.model(name)
+        return pl.DataFrame([_row(name, explanation_error(model, study.split))])
+
+    return study.folder.keep_table(f"explanations/{name}", make)
 
 
 def _row(name: str, error: ExplanationError) -> dict[str, object]:
