@@ -26,11 +26,11 @@ class EASEConfig(Config):
 
     regularization: Annotated[
         Positive, Search((30.0, 100.0, 300.0, 1_000.0, 3_000.0), log=True)
-    ] = 300.0
+    ] = 130.0
     """Weight of the squared weights [λ]."""
     activity_exponent: Annotated[Share, Search((0.0, 0.25, 0.5, 0.75))] = 0.5
     """How the weight of a user falls with the number of ratings: 0 not at all [a]."""
-    dropout: Annotated[float, Field(ge=0, lt=1), Search((0.0, 0.1, 0.2, 0.3, 0.5))] = 0.2
+    dropout: Annotated[float, Field(ge=0, lt=1), Search((0.0, 0.1, 0.2, 0.3, 0.5))] = 0.5
     """The share of ratings that an item is to be recognised without [p]."""
     weights_per_item: Count | None = None
     """Keep so many weights of each item, those of the largest magnitude; by default all."""
