@@ -21,6 +21,7 @@ from dmrank.models import PTF as PTF
 from dmrank.models import SPSMTL as SPSMTL
 from dmrank.models import ApproximateIndex as ApproximateIndex
 from dmrank.models import Config as Config
+from dmrank.models import Cooccurrence as Cooccurrence
 from dmrank.models import ExSAE as ExSAE
 from dmrank.models import Fitting as Fitting
 from dmrank.models import ItemMean as ItemMean

@@ -5,6 +5,7 @@ from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.base import Model, load
 from dmrank.models.config import Config, Search, TrainingConfig
+from dmrank.models.cooccurrence import Cooccurrence, CooccurrenceConfig
 from dmrank.models.dmr import DMR, DMRConfig
 from dmrank.models.ease import EASE, EASEConfig
 from dmrank.models.efm import EFM, EFMConfig
@@ -20,7 +21,8 @@ from dmrank.models.spsmtl import SPSMTL, SPSMTLConfig
 from dmrank.support.errors import ConfigError, did_you_mean
 
 _KINDS: tuple[type[Model], ...] = (
-    DMR, EASE, EFM, ExSAE, IALS, ItemMean, MBPR, MixedEffects, MTER, Popularity, PTF, SPSMTL,
+    Cooccurrence, DMR, EASE, EFM, ExSAE, IALS, ItemMean, MBPR, MixedEffects, MTER, Popularity, PTF,
+    SPSMTL,
 )  # fmt: skip
 #: Models by their name on the command line.
 MODELS: dict[str, type[Model]] = {kind.__name__.lower(): kind for kind in _KINDS}
@@ -52,6 +54,8 @@ __all__ = [
     "SPSMTL",
     "ApproximateIndex",
     "Config",
+    "Cooccurrence",
+    "CooccurrenceConfig",
     "DMRConfig",
     "EASEConfig",
     "EFMConfig",

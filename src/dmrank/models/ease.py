@@ -8,14 +8,13 @@ import numpy as np
 from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
-from dmrank.fitted.profiles import Profiles
-from dmrank.models.base import Model
 from dmrank.models.config import Config, Count, Positive, Search, Share
+from dmrank.models.kinds.item_weights import ItemWeightsModel, sparse_arrays
 from dmrank.support.arrays import Array, Codes, Float32s, Int64s
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.progress import say
-from dmrank.training.least_squares import item_regression, pruned_weights
 from dmrank.training.least_squares.item_regression import SparseRows, gram, regress
+from dmrank.training.least_squares.pruned_weights import prune
 
 #: Above this the weights alone are larger than the memory of most machines.
 MOST_ITEMS = 40_000
@@ -39,7 +38,7 @@ class EASEConfig(Config):
     before: ClassVar[dict[str, Any]] = {"activity_exponent": 0.0, "dropout": 0.0}
 
 
-class EASE(Model):
+class EASE(ItemWeightsModel):
     """Linear regression of every item on all others; one score for all aspects.
 
     Minimises Σ_u w_u ‖X_u − X_u B‖² + tr(BᵀΛB) with diag(B) = 0, where X_ui = 1 if u rated i and
@@ -97,12 +96,12 @@ class EASE(Model):
 
     def _pruned(self, weights: Float32s, per_item: int) -> dict[str, Array]:
         """Keep the largest weights of each item, and say what was lost."""
-        kept, lost = pruned_weights.prune(weights, per_item)
+        kept, lost = prune(weights, per_item)
         say(
             f"EASE keeps {len(kept.values):,} of {weights.size - len(weights):,} weights; "
             f"those dropped have {lost:.2%} of the sum of squares"
         )
-        return {f"weights_{name}": array for name, array in kept._asdict().items()}
+        return sparse_arrays(kept)
 
     def _check_precision(self, counts: Float32s) -> None:
         """Refuse a λ that the rounding of XᵀX would hide."""
@@ -113,39 +112,6 @@ class EASE(Model):
                 f"regularization={given:g} is lost in the rounding of single precision: with "
                 f"these ratings give at least {least:.1g}, better 1 or more"
             )
-
-    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:  # noqa: ARG002
-        # Scores follow from what the catalogue says a user has seen.
-        return {}
-
-    def score_block(self, users: Codes, weights: Float32s) -> Float32s:
-        seen, threads = self._seen(), self.config.threads
-        if "weights" in self.arrays:
-            scores = item_regression.score_all(seen, users, self.arrays["weights"], threads)
-        else:
-            scores = pruned_weights.score_all(seen, users, self._sparse(), threads)
-        scores *= weights.sum()
-        return scores
-
-    def score_pairs(self, users: Codes, items: Codes) -> Float32s:
-        seen, threads = self._seen(), self.config.threads
-        if "weights" in self.arrays:
-            dense = self.arrays["weights"]
-            scores = item_regression.score_pairs(seen, users, items, dense, threads)
-        else:
-            scores = pruned_weights.score_pairs(seen, users, items, self._sparse(), threads)
-        return np.repeat(scores[:, None], len(self.catalogue.aspects), axis=1)
-
-    def _sparse(self) -> SparseRows:
-        """Return what pruning left of B."""
-        return SparseRows(*(self.arrays[f"weights_{name}"] for name in SparseRows._fields))
-
-    def _seen(self) -> SparseRows:
-        """Return X: what the catalogue says that users have rated."""
-        pointer, items = self.catalogue.seen_pointer, self.catalogue.seen_items
-        return self.cache(
-            "seen", lambda: SparseRows(pointer, items, np.ones(len(items), dtype=np.float32))
-        )
 
 
 def weighted_rows(pointer: Int64s, items: Codes, exponent: float) -> SparseRows:

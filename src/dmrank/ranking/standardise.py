@@ -1,0 +1,108 @@
+"""Scores on one scale: each user's scores of a model, as deviations from their mean.
+
+What several models say of an item can be added up only when each says it in the same unit. Of the
+scores s_ui of one user, m and σ are mean and deviation over the items that count, and
+
+    z_ui = (s_ui − m) / σ ,   squashed(z) = z / √(1 + z²/9)
+
+where the second goes no further than ±3: a model that is very sure of an item may be listened to
+less than in proportion. A score that is the same for all items says nothing: z = 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dmrank.compiled.compiling import cached, compiled
+from dmrank.compiled.ranges import for_ranges
+from dmrank.support.arrays import Codes, Float32s
+
+_USERS_PER_TASK = 8
+#: A deviation below so much of the largest score is rounding.
+_ROUNDING = 1e-6
+
+
+class Share(NamedTuple):
+    """How standardised scores of some users count.
+
+    Attributes
+    ----------
+    of_score : float32 array, one per user
+        Weight of z.
+    of_squashed : float32
+        Weight of squashed z.
+    """
+
+    of_score: Float32s
+    of_squashed: np.float32
+
+
+def add_standardised(
+    total: Float32s, scores: Float32s, items: Codes, share: Share, threads: int | None = None
+) -> None:
+    """Add weighted z and squashed z of a block of scores, users × items, to a total.
+
+    Parameters
+    ----------
+    total : float32 array, users × items
+        Changed in place.
+    scores : float32 array, users × items
+        The scores of one model.
+    items : int array
+        The items over which mean and deviation are taken.
+    share : Share
+        What z and squashed z count.
+    threads : int, optional
+        Number of threads; by default every core.
+
+    Examples
+    --------
+    >>> total = np.zeros((1, 3), dtype=np.float32)
+    >>> scores = np.float32([[1, 2, 3]])
+    >>> add_standardised(total, scores, np.arange(3), Share(np.float32([1]), np.float32(0)))
+    >>> total.round(2)
+    array([[-1.22,  0.  ,  1.22]], dtype=float32)
+    """
+    places = np.ascontiguousarray(items, dtype=np.int64)
+    for_ranges(
+        lambda start, stop: _add_range(start, stop, total, scores, places, share),
+        len(scores),
+        _USERS_PER_TASK,
+        threads,
+    )
+
+
+@cached
+def _add_range(
+    start: int, stop: int, total: Float32s, scores: Float32s, items: Codes, share: Share
+) -> None:
+    for n in range(start, stop):
+        own, sums = scores[n], total[n]
+        mean, scale = _centre_and_scale(own, items)
+        weight, bent = share.of_score[n], share.of_squashed
+        for i in range(len(own)):
+            z = (own[i] - mean) * scale
+            # A value that is far outside the items that count must not overflow its square.
+            far = min(max(z, np.float32(-1e6)), np.float32(1e6))
+            squashed = far / np.sqrt(np.float32(1) + far * far / np.float32(9))
+            sums[i] += weight * z + bent * squashed
+
+
+@compiled
+def _centre_and_scale(scores: Float32s, items: Codes) -> tuple[np.float32, np.float32]:
+    """Return m and 1/σ, or 0 for the second if all scores are the same."""
+    total, largest = 0.0, 0.0
+    for place in range(len(items)):
+        value = float(scores[items[place]])
+        total += value
+        largest = max(largest, abs(value))
+    mean = total / max(len(items), 1)
+    squares = 0.0
+    for place in range(len(items)):
+        left = float(scores[items[place]]) - mean
+        squares += left * left
+    deviation = np.sqrt(squares / max(len(items), 1))
+    scale = 0.0 if deviation <= _ROUNDING * largest else 1.0 / deviation
+    return np.float32(mean), np.float32(scale)

@@ -1,0 +1,1 @@
+"""Weights with which the scores of several models are blended."""
