@@ -20,10 +20,12 @@ from dmrank.models import MTER as MTER
 from dmrank.models import PTF as PTF
 from dmrank.models import SPSMTL as SPSMTL
 from dmrank.models import ApproximateIndex as ApproximateIndex
+from dmrank.models import Blend as Blend
 from dmrank.models import Config as Config
 from dmrank.models import Cooccurrence as Cooccurrence
 from dmrank.models import ExSAE as ExSAE
 from dmrank.models import Fitting as Fitting
+from dmrank.models import Hurdle as Hurdle
 from dmrank.models import ItemMean as ItemMean
 from dmrank.models import MixedEffects as MixedEffects
 from dmrank.models import Model as Model

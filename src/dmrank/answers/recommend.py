@@ -43,6 +43,7 @@ class ListRequest:
     candidates: Candidates | None = None
     aspects: bool = False
     on_unknown: OnUnknown = "raise"
+    preference: float | None = None
 
 
 def recommend(model: FittedModel, users: str | Iterable[str], request: ListRequest) -> pl.DataFrame:
@@ -85,6 +86,10 @@ class _Lists:
     def from_request(cls, model: FittedModel, request: ListRequest) -> _Lists:
         catalogue = model.catalogue
         check_length(request.n)
+        if request.preference is not None:
+            model = model.with_preference(request.preference)
+        elif request.candidates is not None:
+            model = model.for_candidates()
         if request.on_unknown not in ("raise", "popular"):
             raise ConfigError(f"on_unknown={request.on_unknown!r}: give 'raise' or 'popular'")
         by_all = request.by == "all" and "all" not in catalogue.aspects

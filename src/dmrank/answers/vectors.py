@@ -70,6 +70,6 @@ def rating_vectors(model: FittedModel, by: By) -> Vectors:
     if not isinstance(scorer, Vectors):
         raise UnsupportedError(
             f"the scores of {type(model).__name__} are no dot products, so that it has no "
-            "vectors to hand out: use recommend, or a model with factors"
+            f"vectors to hand out: use recommend; for vectors {model.vectors_are_with}"
         )
     return scorer

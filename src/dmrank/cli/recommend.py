@@ -62,6 +62,14 @@ def recommend(
     aspects: Annotated[
         bool, typer.Option("--aspects", help="Also show the predicted rating on every aspect.")
     ] = False,
+    preference: Annotated[
+        float | None,
+        typer.Option(
+            help="Of a Hurdle: from 0, who comes to an item, to 1, how it will be liked. "
+            "Default: what held-out lists bear.",
+            metavar="SHARE",
+        ),
+    ] = None,
     on_unknown: Annotated[
         UnknownUsers, typer.Option(help="Users without a training rating: an error, or popularity.")
     ] = UnknownUsers.RAISE,
@@ -89,6 +97,7 @@ def recommend(
         "block": None if block is None else read_ids(block, "item"),
         "aspects": aspects,
         "on_unknown": on_unknown.value,
+        "preference": preference,
     }
     if out is not None:
         rows = write_lists(ranker, asked, n, options, out)

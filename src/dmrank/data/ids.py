@@ -75,6 +75,10 @@ class Ids:
         ids.__dict__["_code_of"] = ChainMap(new, self._code_of)
         return ids
 
+    def first(self, count: int) -> Ids:
+        """Return the map of the first ids: those that were there before others were added."""
+        return Ids.from_sorted(self.series[:count], kind=self.kind)
+
     @cached_property
     def _code_of(self) -> MutableMapping[str, int]:
         return {name: code for code, name in enumerate(self.series)}

@@ -37,6 +37,9 @@ class OrderPairs:
         These users.
     train : Ratings
         The training ratings, whose codes and aspects these are.
+    as_listed : bool
+        Whether scores are those that lists are ranked by: of pairs with an unrated item, who comes
+        to it counts.
     """
 
     users: Int32s
@@ -46,6 +49,7 @@ class OrderPairs:
     pointer: Int64s
     user_codes: Int32s
     train: Ratings
+    as_listed: bool = False
 
     @classmethod
     def from_pairs(
@@ -55,6 +59,8 @@ class OrderPairs:
         second: Codes,
         observed: Floats,
         train: Ratings,
+        *,
+        as_listed: bool = False,
     ) -> OrderPairs:
         """Group pairs by user."""
         order = np.argsort(users, kind="stable")
@@ -67,6 +73,7 @@ class OrderPairs:
             pointer=np.append(starts, len(users)).astype(np.int64),
             user_codes=user_codes.astype(np.int32),
             train=train,
+            as_listed=as_listed,
         )
 
     def __len__(self) -> int:
@@ -86,10 +93,11 @@ class OrderPairs:
         """Return score of the first minus score of the second by each aspect, n × K."""
         self.check(model)
         differences = np.empty(self.observed.shape)
+        score = model.list_pairs if self.as_listed else model.score_pairs
         for rows in self.blocks():
             # Both items in one call: a model that scores user by user does so once.
             items = np.concatenate([self.first[rows], self.second[rows]])
-            scores = model.score_pairs(np.tile(self.users[rows], 2), items)
+            scores = score(np.tile(self.users[rows], 2), items)
             of_first, of_second = np.split(scores.astype(np.float64), 2)
             differences[rows] = of_first - of_second
         return differences
@@ -171,11 +179,13 @@ def any_pairs(split: Split, pairs: int = 150_000, seed: int = 0) -> OrderPairs:
     rng = np.random.default_rng(seed)
     eligible = np.flatnonzero(opponents.free[users] > 1)
     if len(eligible) == 0:
-        return OrderPairs.from_pairs(users[:0], items[:0], items[:0], values[:0], split.train)
+        nothing = users[:0], items[:0], items[:0], values[:0]
+        return OrderPairs.from_pairs(*nothing, split.train, as_listed=True)
     rows = rng.choice(eligible, size=pairs)
     second = opponents.draw(users[rows], items[rows], rng)
     observed = values[rows] - _ratings_of(users[rows], second, test, len(split.train.items))
-    return OrderPairs.from_pairs(users[rows], items[rows], second, observed, split.train)
+    drawn = users[rows], items[rows], second, observed
+    return OrderPairs.from_pairs(*drawn, split.train, as_listed=True)
 
 
 def _ratings_of(users: Int64s, items: Int64s, rated: WarmRows, n_items: int) -> Floats:

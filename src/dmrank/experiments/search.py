@@ -16,7 +16,7 @@ import polars as pl
 
 from dmrank.data.ratings import Ratings
 from dmrank.models import Model
-from dmrank.models.config import Search
+from dmrank.models.config import Search, all_fields
 from dmrank.support.progress import bar
 from dmrank.training.history import INTERRUPTED, History
 
@@ -142,7 +142,7 @@ class ParameterSearch:
         starts = ({}, *self.kind.Config.starts)
         if number >= len(starts):
             return None
-        fields = self.kind.Config.model_fields
+        fields = all_fields(self.kind.Config)
         start = {name: field.default for name, field in fields.items()} | starts[number]
         return {name: start[name] for name in self.space}
 

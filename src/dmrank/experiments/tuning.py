@@ -15,7 +15,7 @@ from dmrank.data.ratings import Ratings, Split
 from dmrank.experiments.search import ParameterSearch, Strategy
 from dmrank.metrics import parse_metric
 from dmrank.models import Model, find_model
-from dmrank.models.config import Config, Search
+from dmrank.models.config import Config, Search, all_fields
 from dmrank.support.errors import ConfigError, did_you_mean
 
 
@@ -64,7 +64,7 @@ def search_space(config: type[Config]) -> dict[str, Search]:
     """
     return {
         name: entry
-        for name, field in config.model_fields.items()
+        for name, field in all_fields(config).items()
         for entry in field.metadata
         if isinstance(entry, Search)
     }
@@ -186,8 +186,8 @@ def _checked_space(
 ) -> dict[str, Search]:
     searched = search_space(kind.Config) if space is None else dict(space)
     for name in searched:
-        if name not in kind.Config.model_fields:
-            hint = did_you_mean(name, kind.Config.model_fields)
+        if name not in all_fields(kind.Config):
+            hint = did_you_mean(name, all_fields(kind.Config))
             raise ConfigError(f"{kind.__name__} has no parameter {name!r}; {hint}")
     return {name: search for name, search in searched.items() if name not in given}
 

@@ -23,8 +23,9 @@ from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Blocks, Ranker, Scorer, Vectors, make_ranker
+from dmrank.ranking.scoring import score_rows
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
-from dmrank.support.errors import ConfigError, NotFittedError
+from dmrank.support.errors import ConfigError, NotFittedError, UnsupportedError
 
 #: An aspect, a mix of aspects, or None for the primary one.
 By: TypeAlias = str | Mapping[str, float] | None
@@ -82,13 +83,24 @@ class FittedModel(ABC):
             raise NotImplementedError(
                 f"{type(self).__name__} implements neither scoring_vectors nor score_block"
             )
-        return vectors.of_users(users) @ vectors.items.T
+        columns = self.cache(
+            ("columns of a block", weights.tobytes()),
+            lambda: np.ascontiguousarray(vectors.items.T, dtype=np.float32),
+        )
+        return score_rows(vectors.of_users(users), columns, self.config.threads)
 
     def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         """Return the scores of (user, item) pairs, one column per aspect."""
         each_aspect = np.eye(len(self.catalogue.aspects), dtype=np.float32)
         columns = [self.scorer(weights).of_pairs(users, items) for weights in each_aspect]
         return np.column_stack(columns)
+
+    def list_pairs(self, users: Codes, items: Codes) -> Float32s:
+        """Return the scores of pairs that lists are ranked by; by default those of `score_pairs`.
+
+        They differ where a list says who comes to an item as well as how it will be liked.
+        """
+        return self.score_pairs(users, items)
 
     #: Whether scores are ratings on the training scale, which need no calibration.
     scores_are_ratings: ClassVar[bool] = False
@@ -133,6 +145,20 @@ class FittedModel(ABC):
     def fold_in_items(self, profiles: Profiles) -> dict[str, Array] | None:  # noqa: ARG002
         """Return, for each array with a row per item, the rows of these items; None: it cannot."""
         return None
+
+    def with_preference(self, preference: float) -> Self:  # noqa: ARG002
+        """Return the same model with another share of preference in its lists."""
+        raise UnsupportedError(
+            f"{type(self).__name__} has one score for lists, so that preference= says nothing to "
+            "it: leave it out, or fit a Hurdle"
+        )
+
+    def for_candidates(self) -> Self:
+        """Return what puts items into order that somebody else has found."""
+        return self
+
+    #: Who has vectors to hand out, if the model itself has none.
+    vectors_are_with: ClassVar[str] = "use a model with factors, such as IALS or DMR"
 
     #: Whether `learn` looks at `fitting.warm_start`, so that training can go on from a model.
     can_warm_start: ClassVar[bool] = False

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmrank.support.arrays import Codes, Float32s, Int32s, Int64s
+from dmrank.support.arrays import Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.training.data import Missing, fill_missing
 from dmrank.training.least_squares.problem import Observed
 
@@ -67,6 +67,13 @@ class Profiles:
     def rows(self) -> Codes:
         """The code that each rating belongs to."""
         return np.repeat(self.codes, self.counts)
+
+    def select(self, rows: Bools) -> Profiles:
+        """Keep some of the ratings, by a truth value for each; users without any stay."""
+        kept = np.concatenate([[0], np.cumsum(rows)])
+        return replace(
+            self, pointer=kept[self.pointer], others=self.others[rows], values=self.values[rows]
+        )
 
     def filled(self, missing: Missing) -> Profiles:
         """Return the same ratings as training sees them: a missing one left out, or 0."""

@@ -4,12 +4,14 @@ from dmrank.answers.index import ApproximateIndex
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.base import Model, load
+from dmrank.models.blend import Blend, BlendConfig
 from dmrank.models.config import Config, Search, TrainingConfig
 from dmrank.models.cooccurrence import Cooccurrence, CooccurrenceConfig
 from dmrank.models.dmr import DMR, DMRConfig
 from dmrank.models.ease import EASE, EASEConfig
 from dmrank.models.efm import EFM, EFMConfig
 from dmrank.models.exsae import ExSAE, ExSAEConfig
+from dmrank.models.hurdle import Hurdle, HurdleConfig
 from dmrank.models.ials import IALS, IALSConfig
 from dmrank.models.itemmean import ItemMean, ItemMeanConfig
 from dmrank.models.mbpr import MBPR, MBPRConfig
@@ -21,8 +23,8 @@ from dmrank.models.spsmtl import SPSMTL, SPSMTLConfig
 from dmrank.support.errors import ConfigError, did_you_mean
 
 _KINDS: tuple[type[Model], ...] = (
-    Cooccurrence, DMR, EASE, EFM, ExSAE, IALS, ItemMean, MBPR, MixedEffects, MTER, Popularity, PTF,
-    SPSMTL,
+    Blend, Cooccurrence, DMR, EASE, EFM, ExSAE, Hurdle, IALS, ItemMean, MBPR, MixedEffects, MTER,
+    Popularity, PTF, SPSMTL,
 )  # fmt: skip
 #: Models by their name on the command line.
 MODELS: dict[str, type[Model]] = {kind.__name__.lower(): kind for kind in _KINDS}
@@ -53,6 +55,8 @@ __all__ = [
     "PTF",
     "SPSMTL",
     "ApproximateIndex",
+    "Blend",
+    "BlendConfig",
     "Config",
     "Cooccurrence",
     "CooccurrenceConfig",
@@ -62,6 +66,8 @@ __all__ = [
     "ExSAE",
     "ExSAEConfig",
     "Fitting",
+    "Hurdle",
+    "HurdleConfig",
     "IALSConfig",
     "ItemMean",
     "ItemMeanConfig",

@@ -30,6 +30,7 @@ from dmrank.answers.vectors import ExportedVectors, vectors
 from dmrank.data.ratings import Ratings
 from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibrating import calibrate_model
+from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
 from dmrank.fitted.files import read_model, unreadable, write_model
@@ -59,17 +60,20 @@ class Model(FittedModel):
     ----------
     config : Config
         The parameters.
+    given : dict
+        Those of them that were given, as they were given.
     history : History
         Objective and validation value at each evaluation of the last fit.
     """
 
     Config: ClassVar[type[Config]]
     config: _Config
+    given: dict[str, Any]
     _registry: ClassVar[dict[str, type[Model]]] = {}
 
     def __init__(self, **parameters: Any) -> None:
         self.config = make_config(self.Config, parameters)
-        self._given = dict(parameters)
+        self.given = dict(parameters)
         self._forget()
 
     def __init_subclass__(cls) -> None:
@@ -96,7 +100,7 @@ class Model(FittedModel):
         2
         """
         defaults = {name: field.default for name, field in self.Config.model_fields.items()}
-        return {**defaults, **self._given}
+        return {**defaults, **self.given}
 
     def set_params(self, **parameters: Any) -> Self:
         """Change parameters; what was fitted before is forgotten.
@@ -107,7 +111,7 @@ class Model(FittedModel):
         >>> ItemMean().set_params(shrinkage=2)
         ItemMean(shrinkage=2)
         """
-        type(self).__init__(self, **{**self._given, **parameters})
+        type(self).__init__(self, **{**self.given, **parameters})
         return self
 
     def clone(self) -> Self:
@@ -119,10 +123,10 @@ class Model(FittedModel):
         >>> ItemMean(shrinkage=2).clone()
         ItemMean(shrinkage=2)
         """
-        return type(self)(**self._given)
+        return type(self)(**self.given)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
+        given = ", ".join(f"{name}={value!r}" for name, value in self.given.items())
         return f"{type(self).__name__}({given})"
 
     # Fitting and files.
@@ -179,7 +183,7 @@ class Model(FittedModel):
                 self.history.add(1, float("nan"), self.validation_value(fitting))
                 if callback is not None:
                     callback(self.history)
-            self.calibration = calibrate_model(self, ratings, validation)
+            self.calibration = self._calibrated(fitting)
         except BaseException:
             self._catalogue = None
             raise
@@ -238,6 +242,7 @@ class Model(FittedModel):
         candidates: Candidates | None = None,
         aspects: bool = False,
         on_unknown: OnUnknown = "raise",
+        preference: float | None = None,
     ) -> pl.DataFrame:
         """Rank items for users.
 
@@ -270,6 +275,10 @@ class Model(FittedModel):
         on_unknown : {"raise", "popular"}
             What to do about a user without a training rating: raise `UnknownUserError`, or rank by
             the sum of all ratings on the aspects of `by`, and show the items' mean ratings.
+        preference : float, optional
+            Of a `Hurdle`: from 0, rank by who comes to an item, to 1, by how it will be liked; by
+            default what held-out lists bear. Given candidates are ranked by how they will be
+            liked, unless it is given.
 
         Returns
         -------
@@ -290,7 +299,9 @@ class Model(FittedModel):
         >>> model.recommend("nobody", n=3, on_unknown="popular")["personal"].to_list()
         [False, False, False]
         """
-        request = ListRequest(n, by, exclude_seen, allow, block, candidates, aspects, on_unknown)
+        request = ListRequest(
+            n, by, exclude_seen, allow, block, candidates, aspects, on_unknown, preference
+        )
         return recommend(self, users, request)
 
     def recommend_blocks(
@@ -664,6 +675,13 @@ class Model(FittedModel):
 
     # What fitting needs.
 
+    def settled(self) -> dict[str, Any]:
+        """Return parameters that validation has chosen, for a fit on everything."""
+        return {}
+
+    def _calibrated(self, fitting: Fitting) -> Calibration:
+        return calibrate_model(self, fitting.ratings, fitting.validation)
+
     def _forget(self) -> None:
         self._catalogue = None
         self.arrays, self.history, self.cache = {}, History(), Cache()
@@ -692,6 +710,11 @@ class Model(FittedModel):
         catalogue = start.catalogue
         known = {**start.arrays, **start.calibration.to_arrays()}
         return WarmStart.from_model(catalogue, known, ratings)
+
+    @classmethod
+    def registry(cls) -> dict[str, type[Model]]:
+        """Return every model that was imported, by the name of its class."""
+        return dict(cls._registry)
 
     @classmethod
     def named(cls, name: str) -> type[Model] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.training.data import Missing
@@ -44,6 +45,16 @@ class Config(BaseModel):
     #: What a parameter that a model file is too old to have stood for then, if not the default.
     before: ClassVar[dict[str, Any]] = {}
 
+    @classmethod
+    def parts(cls) -> dict[str, type[Config]]:
+        """Return the parameters of the models that this one is made of, by the names of these."""
+        return {}
+
+    @classmethod
+    def gathered(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters as fields; those of parts may be given as ``part.name``."""
+        return dict(parameters)
+
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Same seed, same result, whatever the number of threads."""
     threads: Count | None = None
@@ -67,6 +78,14 @@ class TrainingConfig(Config):
     """Leave missing aspects out of what is learned from, or count them as rated 0 (the paper)."""
 
 
+def all_fields(config: type[Config]) -> dict[str, FieldInfo]:
+    """Return every parameter by name, those of parts as ``part.name``."""
+    own = dict(config.model_fields)
+    for part, inner in config.parts().items():
+        own |= {f"{part}.{name}": field for name, field in all_fields(inner).items()}
+    return own
+
+
 def make_config(kind: type[ConfigT], parameters: Mapping[str, Any]) -> ConfigT:
     """Check parameters, and say in one line what is wrong with the first bad one.
 
@@ -79,16 +98,17 @@ def make_config(kind: type[ConfigT], parameters: Mapping[str, Any]) -> ConfigT:
         ...
     dmrank.ConfigError: there is no parameter 'sead'; did you mean 'seed'?
     """
-    for name in parameters:
+    gathered = kind.gathered(parameters)
+    for name in gathered:
         if name not in kind.model_fields:
             raise ConfigError(
-                f"there is no parameter {name!r}; {did_you_mean(name, kind.model_fields)}"
+                f"there is no parameter {name!r}; {did_you_mean(name, all_fields(kind))}"
             )
     try:
-        return kind(**parameters)
+        return kind(**gathered)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"][:1])
         reason = first["msg"].replace("Input should be", "it must be").removeprefix("Value error, ")
-        shown = f"{name}={parameters[name]!r}: " if name in parameters else ""
+        shown = f"{name}={gathered[name]!r}: " if name in gathered else ""
         raise ConfigError(shown + reason) from None

@@ -13,7 +13,7 @@ from dmrank.training.least_squares.cooccurrence import cooccurrence
 class CooccurrenceConfig(Config):
     """Parameters of Cooccurrence; nothing in it is random."""
 
-    popularity_exponent: Annotated[Share, Search((0.3, 0.4, 0.5, 0.6))] = 0.5
+    popularity_exponent: Annotated[Share, Search((0.1, 0.2, 0.3, 0.4))] = 0.3
     """How much popular items are held back: 0 not at all [e]."""
     neighbours: Annotated[Count, Search((100, 300, 1_000), log=True)] = 300
     """The most items whose raters speak for an item."""

@@ -176,6 +176,10 @@ class MixedEffects(TrainedModel):
         spread = self._spread("item", first) + self._spread("item", second)
         return spread + 2 * self.arrays["noise"].astype(np.float64)
 
+    def item_spread(self, items: Codes) -> Floats:
+        """Return the deviation of the effects of some items, by aspect."""
+        return self.arrays["items"][items].astype(np.float64).std(axis=0)
+
     def _spread(self, side: str, codes: Codes) -> Floats:
         packed = self.arrays[f"{side}_covariances"][codes]
         return unpack(packed, len(self.catalogue.aspects)).astype(np.float64)

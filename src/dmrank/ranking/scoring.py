@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmrank.compiled.compiling import compiled
+from dmrank.compiled.compiling import cached, compiled
+from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Float32s
 
 # A chunk of items of ten factors fits the first-level cache.
@@ -48,3 +49,34 @@ def score_chunk(
         v0 = item_columns[k, first:last]
         for j in range(len(scores)):
             scores[j] = scores[j] + u0 * v0[j]
+
+
+def score_rows(
+    user_vectors: Float32s, item_columns: Float32s, threads: int | None = None
+) -> Float32s:
+    """Return the scores of all items (one column each, a row per factor) for some users.
+
+    Examples
+    --------
+    >>> score_rows(np.float32([[1, 2]]), np.float32([[1, 0, 3], [0, 1, 1]]))
+    array([[1., 2., 5.]], dtype=float32)
+    """
+    users = np.ascontiguousarray(user_vectors, dtype=np.float32)
+    scores = np.empty((len(users), item_columns.shape[1]), dtype=np.float32)
+    for_ranges(
+        lambda start, stop: _score_rows(start, stop, users, item_columns, scores),
+        len(users),
+        USERS_PER_TASK,
+        threads,
+    )
+    return scores
+
+
+@cached
+def _score_rows(
+    start: int, stop: int, users: Float32s, item_columns: Float32s, scores: Float32s
+) -> None:
+    for first in range(0, scores.shape[1], ITEMS_PER_CHUNK):
+        last = min(first + ITEMS_PER_CHUNK, scores.shape[1])
+        for user in range(start, stop):
+            score_chunk(users[user], item_columns, first, scores[user, first:last])

@@ -306,3 +306,22 @@ def draw_directions(covariance: Floats, aspects: tuple[str, ...], of: str) -> Fi
         )
         right.grid(axis="y", alpha=0.25)
     return drawn
+
+
+def draw_preference_curve(shares: Floats, values: Floats, chosen: float) -> Figure:
+    """Draw the held-out value of lists over their share of preference, and the share chosen."""
+    with figure(5.6, 3.4) as drawn:
+        axes = drawn.subplots()
+        axes.plot(shares, values, marker="o", markersize=3.5, color=COLOURS[0])
+        axes.axvline(chosen, color=COLOURS[1], linestyle="--", linewidth=1.2)
+        axes.annotate(
+            f"lists take {chosen:.2g}", (chosen, values.min()), (6, 2), textcoords="offset points"
+        )
+        axes.set(
+            xlabel="share of preference:  0 who comes … 1 how it is liked",
+            ylabel="held-out NDCG@10",
+            title="What lists lose by saying how items are liked",
+        )
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.25)
+    return drawn

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.models.base import Model
@@ -61,6 +64,11 @@ class TrainedModel(Model):
             keep_last=keep_last,
         )
         self.arrays = take()
+
+    def settled(self) -> dict[str, Any]:
+        if not self.history.iterations or np.isnan(self.history.validation).all():
+            return {}
+        return {"iterations": self.history.best_iteration}
 
     def _checkpoint(self, fitting: Fitting) -> Checkpoint | None:
         folder, ratings = fitting.checkpoint, fitting.ratings

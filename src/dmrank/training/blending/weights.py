@@ -1,7 +1,7 @@
 """Weights of a blend, learned from held-out ratings against items that were not rated.
 
-A *contest* is a held-out item i of a user against an item j that the user did not rate: x = φ_i − φ_j
-are the differences of their features, and r_i the ratings of i. Three losses:
+A *contest* is a held-out item i of a user against an item j that the user did not rate:
+x = φ_i − φ_j are the differences of their features, and r_i the ratings of i. Three losses:
 
 - directional: the paper's criterion on features instead of factors. The difference of ratings
   d = r_i/5 (unrated counts as 0) is to be seen in the direction of the mean μ = W x, with Σ = I and
@@ -48,9 +48,7 @@ class Contests(NamedTuple):
         return len(self.features)
 
 
-def learn_weights(
-    contests: Contests, loss: Loss, family: Family, regularization: float
-) -> Floats:
+def learn_weights(contests: Contests, loss: Loss, family: Family, regularization: float) -> Floats:
     """Return the weights with the least loss, one row per aspect.
 
     Parameters
@@ -86,9 +84,7 @@ def learn_weights(
 _Objective = Callable[[Floats], tuple[float, Floats]]
 
 
-def _minimum(
-    objective: _Objective, rows: int, contests: Contests, regularization: float
-) -> Floats:
+def _minimum(objective: _Objective, rows: int, contests: Contests, regularization: float) -> Floats:
     shape = rows, contests.features.shape[1]
 
     def penalised(flat: Floats) -> tuple[float, Floats]:

@@ -1,0 +1,113 @@
+"""The two halves of a list score: who comes to an item, and how they will like it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from dmrank.fitted.catalogue import Catalogue
+from dmrank.models.kinds.exposure import Exposure
+from dmrank.models.mixedeffects import MixedEffects
+from dmrank.ranking.standardise import Share, add_standardised
+from dmrank.support.arrays import Codes, Float32s, Floats
+
+_USERS_AT_ONCE = 256
+#: Items whose effects on an aspect spread less are all alike.
+_SMALLEST_SPREAD = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStages:
+    """Exposure and preference on one scale, so that lists can be ranked by any share of both.
+
+    Attributes
+    ----------
+    exposure : Exposure
+        Who comes to what; it may know fewer items than the preference, to which more were folded
+        in.
+    preference : MixedEffects
+        How items are liked.
+    """
+
+    exposure: Exposure
+    preference: MixedEffects
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Deviation of what items are like on each aspect, over the catalogue."""
+        spread = self.preference.item_spread(self._rated)
+        return np.where(spread < _SMALLEST_SPREAD, 1.0, spread)
+
+    @cached_property
+    def _rated(self) -> Codes:
+        return np.flatnonzero(self.exposure.catalogue.rated_items)
+
+    def who_comes(self, users: Codes) -> Float32s:
+        """Return exposure of some users and all items, standardised per user.
+
+        An item that was folded in later has that of the item the user is least likely to come to.
+        """
+        aspects = len(self.exposure.weights)
+        scores = self.exposure.block(users, np.full(aspects, 1 / aspects, dtype=np.float32))
+        z = np.zeros_like(scores)
+        whole = Share(np.ones(len(users), dtype=np.float32), np.float32(0))
+        add_standardised(z, scores, self._rated, whole, self.exposure.threads)
+        later = len(self.preference.catalogue.items) - z.shape[1]
+        if later == 0:
+            return z
+        least = z[:, self._rated].min(axis=1, keepdims=True)
+        return np.concatenate([z, np.repeat(least, later, axis=1)], axis=1)
+
+    def how_liked(self, users: Codes, mix: Float32s) -> Float32s:
+        """Return preference of some users and all items, each aspect in deviations over items."""
+        weights = (mix / mix.sum() / self.spread).astype(np.float32)
+        scores = self.preference.score_block(users, weights)
+        every = len(self._rated) == scores.shape[1]
+        known = scores if every else np.take(scores, self._rated, axis=1)
+        scores -= known.mean(axis=1, dtype=np.float64)[:, None].astype(np.float32)
+        return scores
+
+    def block(self, users: Codes, mix: Float32s, share: float) -> Float32s:
+        """Return (1 − t) z(exposure) + t Σ_k w_k z_k(preference) of some users and all items."""
+        t = np.float32(share)
+        if t == 0:
+            return self.who_comes(users)
+        liked = self.how_liked(users, mix)
+        return liked if t == 1 else (1 - t) * self.who_comes(users) + t * liked
+
+    def pairs(self, users: Codes, items: Codes, share: float) -> Float32s:
+        """Return list scores of pairs by each aspect, but for a constant of user and aspect."""
+        t = np.float32(share)
+        scores: Float32s = self.preference.score_pairs(users, items) * (t / self.spread).astype(
+            np.float32
+        )
+        if t == 1:
+            return scores
+        asked, row_of = np.unique(users, return_inverse=True)
+        order = np.argsort(row_of, kind="stable")
+        ends = np.searchsorted(row_of[order], np.arange(len(asked) + 1))
+        for start in range(0, len(asked), _USERS_AT_ONCE):
+            stop = min(start + _USERS_AT_ONCE, len(asked))
+            rows = order[ends[start] : ends[stop]]
+            z = self.who_comes(asked[start:stop])[row_of[rows] - start, items[rows]]
+            scores[rows] += ((1 - t) * z)[:, None]
+        return scores
+
+
+def first_items(catalogue: Catalogue, count: int) -> Catalogue:
+    """Return what is remembered of the first items, for models that know no others."""
+    if len(catalogue.items) == count:
+        return catalogue
+    kept = catalogue.seen_items < count
+    before = np.concatenate([[0], np.cumsum(kept)])
+    names = catalogue.item_names
+    return replace(
+        catalogue,
+        items=catalogue.items.first(count),
+        item_names=None if names is None else names[:count],
+        seen_pointer=before[catalogue.seen_pointer],
+        seen_items=catalogue.seen_items[kept],
+        evidence=None,
+    )
