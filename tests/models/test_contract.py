@@ -19,9 +19,12 @@ from dmrank import (
     MTER,
     PTF,
     SPSMTL,
+    Blend,
     ConfigError,
+    Cooccurrence,
     DataError,
     ExSAE,
+    Hurdle,
     ItemMean,
     MixedEffects,
     Model,
@@ -38,6 +41,8 @@ QUICK = {"iterations": 800, "evaluate_every": 200}
 
 #: Every model, with parameters that make it quick on small data.
 MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
+    "blend": (Blend, {"members": {"ease": {"regularization": 1.0}, "ials": {"factors": 8}}}),
+    "cooccurrence": (Cooccurrence, {}),
     "dmr": (DMR, {**QUICK, "batch_size": 256, "factors": 4, "learning_rate": 0.3}),
     "ease": (EASE, {"regularization": 1.0}),
     "ease-pruned": (EASE, {"regularization": 1.0, "weights_per_item": 6}),
@@ -56,6 +61,7 @@ MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
         ExSAE,
         {"iterations": 100, "evaluate_every": 50, "learning_rate": 0.02, "threads": 1},
     ),
+    "hurdle": (Hurdle, {"members": {"ease": {"regularization": 1.0}, "ials": {"factors": 8}}}),
     "ials": (IALS, {"factors": 8}),
     "itemmean": (ItemMean, {}),
     "mbpr": (MBPR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
@@ -81,9 +87,11 @@ IMPERSONAL = {"itemmean", "mixedeffects", "popularity"}
 #: Models that learn from ratings alone, not from who rated what.
 RATING_PREDICTORS = {"efm", "exsae", "itemmean", "mixedeffects", "ptf"}
 #: Models that learn from who rated what alone, with one score for all aspects.
-WITHOUT_ASPECTS = {"ease", "ease-pruned", "ials", "popularity"}
+WITHOUT_ASPECTS = {"blend", "cooccurrence", "ease", "ease-pruned", "ials", "popularity"}
 #: Models without random numbers.
-DETERMINISTIC = {"ease", "ease-pruned", "itemmean", "popularity"}
+DETERMINISTIC = {"cooccurrence", "ease", "ease-pruned", "itemmean", "popularity"}
+#: Models of members; what is special about them is in test_composite.py.
+COMPOSITE = {"blend", "hurdle"}
 #: PyTorch sums in another order on another number of threads.
 SAME_THREADS_ONLY = {"exsae", "spsmtl"}
 
@@ -200,11 +208,13 @@ def test_filters_leave_the_order_of_what_remains(model: Model, board: Ratings) -
     some, blocked = full[1::2], full[3]
     kept = [item for item in some if item != blocked]
     options = {"n": 99, "exclude_seen": False, "block": [blocked]}
+    if isinstance(model, Hurdle):  # which else ranks given candidates by preference alone
+        options["preference"] = model.preference
     for filters in ({"allow": some}, {"candidates": some}, {"candidates": {"u03": some}}):
         assert model.recommend("u03", **options, **filters)["item"].to_list() == kept
 
 
-@models(without=IMPERSONAL)
+@models(without=IMPERSONAL | {"hurdle"})
 def test_all_aspects_together_mostly_recommend_the_missing_square(name: str) -> None:
     model = fitted(name, on_ratings=name in RATING_PREDICTORS)
     best = model.recommend([f"u{u:02}" for u in range(SIZE)], n=1, by="all")
@@ -213,7 +223,7 @@ def test_all_aspects_together_mostly_recommend_the_missing_square(name: str) -> 
     assert best["score"].is_between(0, 1).all()
 
 
-@models(without=IMPERSONAL)
+@models(without=IMPERSONAL | {"hurdle"})
 def test_squares_of_one_colour_are_alike(name: str) -> None:
     model = fitted(name, on_ratings=name in RATING_PREDICTORS)
     items = model.similar_items("i04", n=5)["item"].to_list()
@@ -283,7 +293,7 @@ def test_same_seed_same_bits_whatever_the_threads(name: str, make, board: Rating
         np.testing.assert_array_equal(first, other)
 
 
-@models(without=DETERMINISTIC)
+@models(without=DETERMINISTIC | COMPOSITE)
 def test_a_training_that_was_killed_goes_on_to_the_same_bits(
     name: str, make, board: Ratings, tmp_path: Path
 ) -> None:
@@ -305,7 +315,7 @@ def test_a_training_that_was_killed_goes_on_to_the_same_bits(
         make(seed=8).fit(board, checkpoint=tmp_path)
 
 
-@models(without=DETERMINISTIC | {"mixedeffects"})
+@models(without=DETERMINISTIC | {"hurdle", "mixedeffects"})
 def test_another_seed_is_another_run(name: str, make, board: Ratings) -> None:
     one, two = (
         make(seed=seed).fit(board).predict("u03", list(board.items), raw=True) for seed in (1, 2)
