@@ -37,7 +37,7 @@ from dmrank.evaluation.warm_rows import warm_rows
 from dmrank.fitted.fitting import Fitting
 from dmrank.metrics import contrast_accuracy, pair_accuracy
 from dmrank.models import dmr
-from dmrank.training.effects.blocks import Patterns, sum_residuals, update_effects
+from dmrank.training.effects.blocks import Patterns, update_effects
 from dmrank.training.effects.em import (
     SMALLEST_VARIANCE,
     CrossedRatings,
@@ -46,6 +46,7 @@ from dmrank.training.effects.em import (
     initial_effects,
     run_rounds,
 )
+from dmrank.training.effects.residuals import sum_residuals
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")

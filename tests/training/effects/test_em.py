@@ -37,9 +37,17 @@ def drawn(
     return data, truth | {"items": b, "users": a}
 
 
-def fitted(data: TrainingData, rounds: int = 30, threads: int | None = None) -> Effects:
-    effects = initial_effects(data)
-    run_rounds(crossed_ratings(data), effects, rounds, threads)
+def fitted(
+    data: TrainingData,
+    rounds: int = 30,
+    threads: int | None = None,
+    noise_strength: float | None = None,
+) -> Effects:
+    """Run rounds with one noise and, with a strength, as many with a noise for each user."""
+    ratings, effects = crossed_ratings(data), initial_effects(data)
+    run_rounds(ratings, effects, rounds, threads)
+    if noise_strength is not None:
+        run_rounds(ratings, effects, rounds, threads, noise_strength)
     return effects
 
 
@@ -48,6 +56,20 @@ def test_no_round_lowers_the_bound(missing: float) -> None:
     data, _ = drawn(missing=missing)
     bounds = run_rounds(crossed_ratings(data), initial_effects(data), 25, None)
     assert (np.diff(bounds) > -1e-9).all()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("strength", [3.0, 100.0])
+def test_no_round_with_a_noise_for_each_user_lowers_the_bound(
+    missing: float, strength: float
+) -> None:
+    data, _ = drawn(missing=missing)
+    ratings, effects = crossed_ratings(data), initial_effects(data)
+    before = run_rounds(ratings, effects, 10, None)
+    own = run_rounds(ratings, effects, 15, None, strength)
+    # Covariances are kept in single precision.
+    assert (np.diff([before[-1], *own]) > -1e-7).all()
+    assert own[-1] > own[0] + 1e-3
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
