@@ -7,8 +7,8 @@ closed form; given the others, each user's and each item's is a K × K system (s
 updates all users, all items, then μ and the three covariances from the expected moments, the
 posterior variances included; no round lowers the bound of the likelihood.
 
-Users may then have a noise Σ_u of their own (see `own_noise`), drawn to Σ_e: rounds with it hold μ
-and Σ_e, so that they do not lower the bound either, which goes on where it was with Σ_u = Σ_e.
+Users may then have a noise Σ_u of their own (see `noise_update`), drawn to Σ_e: rounds with it hold
+μ and Σ_e, so that they do not lower the bound either, which goes on where it was with Σ_u = Σ_e.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from dmrank.training.effects.blocks import (
     precisions,
     update_effects,
 )
+from dmrank.training.effects.noise_update import noise_prior, update_noise
 from dmrank.training.effects.own_noise import (
     OwnNoise,
     Posteriors,
-    noise_prior,
+    packed_matrix,
     update_effects_by,
-    update_noise,
 )
 from dmrank.training.effects.residuals import sum_residuals
 
@@ -93,8 +93,11 @@ def crossed_ratings(data: TrainingData) -> CrossedRatings:
     )
 
 
-def initial_effects(data: TrainingData) -> Effects:
-    """Start at the mean of each aspect, with a third of its variance for each part."""
+def initial_effects(data: TrainingData, *, own_noise: bool = True) -> Effects:
+    """Start at the mean of each aspect, with a third of its variance for each part.
+
+    Without a noise for each user, `user_noise` has no rows.
+    """
     K, observed = data.values.shape[1], ~np.isnan(data.values)
     counts = np.maximum(observed.sum(axis=0), 1)
     level = np.nansum(data.values, axis=0, dtype=np.float64) / counts
@@ -102,11 +105,10 @@ def initial_effects(data: TrainingData) -> Effects:
     third = np.diag(np.maximum(variance / 3, SMALLEST_VARIANCE))
     sizes, packed = (len(data.user_ptr) - 1, len(data.item_counts)), K * (K + 1) // 2
     users, items = (np.zeros((size, K)) for size in sizes)
-    of_users, of_items, noise = (
-        np.zeros((size, packed), dtype=np.float32) for size in (*sizes, sizes[0])
-    )
+    of_users, of_items = (np.zeros((size, packed), dtype=np.float32) for size in sizes)
+    user_noise = np.tile(packed_matrix(third), (sizes[0] if own_noise else 0, 1))
     priors = third, third.copy(), third.copy()
-    return Effects(level[None], users, items, of_users, of_items, *priors, noise)
+    return Effects(level[None], users, items, of_users, of_items, *priors, user_noise)
 
 
 def run_rounds(
@@ -125,7 +127,7 @@ def run_rounds(
             [_round_of_own_noise(ratings, effects, noise_strength, threads) for _ in range(count)]
         )
     bounds = np.array([_round(ratings, effects, threads) for _ in range(count)])
-    effects.user_noise[...] = effects.noise[np.tril_indices(len(effects.noise))]
+    effects.user_noise[...] = packed_matrix(effects.noise)
     return bounds
 
 
@@ -165,11 +167,11 @@ def _round_of_own_noise(
     sums = (
         update_effects_by(
             noise, users, ratings.by_user, left, effects.items, ratings.patterns,
-            prior=_inverse(effects.user_prior), threads=threads,
+            prior=_inverse(effects.user_prior)[None], threads=threads,
         ),
         update_effects_by(
             noise, items, ratings.by_item, left, effects.users, ratings.patterns,
-            prior=_inverse(effects.item_prior), threads=threads,
+            prior=_inverse(effects.item_prior)[None], threads=threads,
         ),
     )  # fmt: skip
     prior = noise_prior(

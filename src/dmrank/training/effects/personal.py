@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmrank.support.arrays import Codes, Float32s, Floats
+from dmrank.support.arrays import AnyFloats, Codes, Float32s, Floats, Int64s
 
 #: A slope has to be so many times its standard error to count.
 _SURE = 2.0
 _LARGEST = 1.5
 
 
-def mean_residuals(residuals: Float32s) -> Float32s:
+def mean_residuals(residuals: AnyFloats) -> Float32s:
     """Return the mean of each row over the aspects it has, 0 if it has none.
 
     Examples
@@ -22,6 +22,21 @@ def mean_residuals(residuals: Float32s) -> Float32s:
     known = ~np.isnan(residuals)
     total = np.where(known, residuals, 0.0).sum(axis=1)
     return (total / np.maximum(known.sum(axis=1), 1)).astype(np.float32)
+
+
+def spans_of(pointer: Int64s, users: int) -> Int64s:
+    """Return where the rows of each user start and end; users beyond the pointer have none.
+
+    Users who are folded in get rows after all others: a pointer cannot say that.
+
+    Examples
+    --------
+    >>> spans_of(np.array([0, 2, 5]), users=3).tolist()
+    [[0, 2], [2, 5], [0, 0]]
+    """
+    spans = np.zeros((users, 2), dtype=np.int64)
+    spans[: len(pointer) - 1] = np.column_stack([pointer[:-1], pointer[1:]])
+    return spans
 
 
 def personal_strength(users: Codes, left: Float32s, foretold: Float32s) -> float:
