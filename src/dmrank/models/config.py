@@ -41,6 +41,8 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     #: Changes of the defaults that tuning tries first, after the defaults themselves.
     starts: ClassVar[tuple[dict[str, Any], ...]] = ()
+    #: Whether another seed gives another result.
+    is_random: ClassVar[bool] = False
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Same seed, same result, whatever the number of threads."""
@@ -54,6 +56,8 @@ class Config(BaseModel):
 
 class TrainingConfig(Config):
     """Parameters of models that are trained in iterations."""
+
+    is_random: ClassVar[bool] = True
 
     iterations: Count = 40_000
     """The most iterations."""

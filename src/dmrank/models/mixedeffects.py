@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -38,6 +38,7 @@ MOST_ITEMS = 20_000
 class MixedEffectsConfig(TrainingConfig):
     """Parameters of MixedEffects; nothing in it is random. An iteration is a round of EM."""
 
+    is_random: ClassVar[bool] = False
     iterations: Count = 30
     """Rounds of EM; all are run."""
     evaluate_every: Count = 10
@@ -172,8 +173,10 @@ class MixedEffects(TrainedModel):
     def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         scores = self._effects(users, items)
         if "personal_weights" in self.arrays:
-            own = self.arrays["personal_weights"]
-            known = items < len(own)
+            own, known = (
+                self.arrays["personal_weights"],
+                items < len(self.arrays["personal_weights"]),
+            )
             scores[known] += score_pairs(
                 self._personal(), 2 * users[known], items[known], own, self.config.threads
             )[:, None]
