@@ -11,7 +11,7 @@ hidden aspects, overall and two others given.
   question: Σ_u = (κ Σ_e + Σ_i E[e eᵀ]) / (κ + n_u).
 - *directional*: DMR on rated pairs, with item offsets that start at b_i of the mixed effects and
   are drawn to 0 by a ridge per sampled pair, gaussian or student (η = 5), factors nearly off or as
-  in DMR-R.
+  in DMR-R; and item offsets alone with N(0, Σ_b) as their prior (`preference_directional`).
 - *student*: e_ui ~ t_ν(0, Σ_e), by weights (ν + k) / (ν + E[eᵀ P e]) of rating vectors, in steps.
 
 All use the updates of `dmrank.training.effects`: rating vectors with a noise of their own are a
@@ -30,6 +30,7 @@ from scipy import special
 
 import dmrank
 from benchmarks.complete import hide
+from benchmarks.preference_directional import draw_pairs, families, fit_offsets
 from dmrank.directional.condition import condition
 from dmrank.directional.packing import unpack
 from dmrank.evaluation import OrderPairs, rated_pairs
@@ -37,7 +38,8 @@ from dmrank.evaluation.warm_rows import warm_rows
 from dmrank.fitted.fitting import Fitting
 from dmrank.metrics import contrast_accuracy, pair_accuracy
 from dmrank.models import dmr
-from dmrank.training.effects.blocks import Patterns, sum_residuals, update_effects
+from dmrank.training.data import TrainingData
+from dmrank.training.effects.blocks import Patterns, update_effects
 from dmrank.training.effects.em import (
     SMALLEST_VARIANCE,
     CrossedRatings,
@@ -46,9 +48,11 @@ from dmrank.training.effects.em import (
     initial_effects,
     run_rounds,
 )
+from dmrank.training.effects.residuals import sum_residuals
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")
+PARTS = ("noise", "ridge", "prior")
 ROUNDS = 15
 STEPS = 24
 Floats = NDArray[np.float64]
@@ -266,11 +270,27 @@ def show_directional(split: dmrank.Split, pairs: OrderPairs, effects: Effects) -
         print(f"  {name:<50}" + "".join(f"{value:>10.4f}" for value in found), flush=True)
 
 
+def show_prior(data: TrainingData, pairs: OrderPairs, effects: Effects) -> None:
+    """Print what offsets with the prior of the effects are worth, family by family."""
+    drawn = draw_pairs(data)
+    for name, family, scale in families():
+        offsets, objective = fit_offsets(drawn, effects, family, scale)
+        predicted = offsets[pairs.first] - offsets[pairs.second]
+        found = (
+            pair_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
+            contrast_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
+        )
+        values = "".join(f"{value:>10.4f}" for value in found)
+        print(f"  {name:<50}{values}   training {objective:.4f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
-    parser.add_argument("--no-directional", action="store_true", help="noise alone")
+    parser.add_argument(
+        "--parts", nargs="+", default=PARTS, choices=PARTS, help="which variants are run"
+    )
     arguments = parser.parse_args()
     for file in arguments.files:
         ratings = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False)
@@ -284,7 +304,7 @@ def main() -> None:
             crossed, started = crossed_ratings(data), initial_effects(data)
             run_rounds(crossed, started, 30, None)
             print(f"\n{file}, seed {seed}: pairs, contrast, log-density, RMSE of completion")
-            for name, (make, side, nu) in VARIANTS.items():
+            for name, (make, side, nu) in VARIANTS.items() if "noise" in arguments.parts else ():
                 effects = Effects(*(array.copy() for array in started))
                 covariances = np.tile(effects.noise, (len(test.users), 1, 1))
                 if make is not None:
@@ -300,8 +320,10 @@ def main() -> None:
                     completion_error(tuple(test), effects, covariances),
                 )
                 print(f"  {name:<50}" + "".join(f"{value:>10.4f}" for value in found), flush=True)
-            if not arguments.no_directional:
+            if "ridge" in arguments.parts:
                 show_directional(split, pairs, started)
+            if "prior" in arguments.parts:
+                show_prior(data, pairs, started)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dmrank import ConfigError, DataError, Ratings, make_ratings
+from dmrank import ConfigError, DataError, MixedEffects, Ratings, make_ratings
 from dmrank.experiments import run_paper
 from dmrank.experiments.budgets import BUDGETS, Budget
 from dmrank.experiments.contenders import CONTENDERS, find_contenders
@@ -219,6 +219,17 @@ def test_models_are_tuned_on_a_share_of_the_users(ratings: Ratings, tmp_path: Pa
     sizes, all_sizes = (np.diff(split.train.user_pointer) for split in (tuned_on, whole))
     assert set(sizes - all_sizes) > {0}
     assert all(size in (0, of_all) for size, of_all in zip(sizes, all_sizes, strict=True))
+
+
+def test_a_small_budget_cuts_iterations_of_what_is_random_alone(
+    ratings: Ratings, tmp_path: Path
+) -> None:
+    contenders = find_contenders(["DMR", "MixedEffects"])
+    settings = StudySettings(contenders, "quick", BUDGETS["quick"], 3, 1)
+    study = Study(ratings, "some", tmp_path / "run", settings)
+    mixed = study.model("MixedEffects")
+    assert mixed.config == MixedEffects(threads=None).config
+    assert [len(study.seeds_of(contender)) for contender in contenders] == [3, 1]
 
 
 def test_a_single_aspect_is_enough(tmp_path: Path) -> None:

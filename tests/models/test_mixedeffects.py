@@ -40,18 +40,144 @@ def test_ratings_within_intervals_are_as_many_as_said(
     assert 0.85 < (away < 1.645).mean() < 0.97
 
 
-def test_a_user_folded_in_is_the_user_that_was_trained(split: dmrank.Split) -> None:
-    model = MixedEffects(personal_strength=0).fit(split.train)
-    user = split.train.users[7]
-    rows = split.train.to_polars().filter(pl.col("user") == user)
-    twin = rows.with_columns(user=pl.lit("twin")).drop("item_name")
-    grown = model.fold_in(twin)
+@pytest.fixture(scope="module")
+def busy(split: dmrank.Split) -> int:
+    """Return the code of the user with the most ratings."""
+    return int(np.diff(split.train.user_pointer).argmax())
+
+
+def twin_of(split: dmrank.Split, code: int) -> pl.DataFrame:
+    """Return the ratings of a user under another name."""
+    rows = split.train.to_polars().filter(pl.col("user") == split.train.users[code])
+    return rows.with_columns(user=pl.lit("twin")).drop("item_name")
+
+
+@pytest.mark.parametrize("noise", ["user", "shared"])
+def test_a_user_folded_in_is_the_user_that_was_trained(
+    split: dmrank.Split, busy: int, noise: str
+) -> None:
+    model = MixedEffects(personal_strength=0, noise=noise).fit(split.train)
+    grown = model.fold_in(twin_of(split, busy))
     code = grown.catalogue.users.code("twin")
     # The last round updates users before items and covariances: the twin sees these already.
-    np.testing.assert_allclose(grown.arrays["users"][code], model.arrays["users"][7], atol=0.02)
+    np.testing.assert_allclose(grown.arrays["users"][code], model.arrays["users"][busy], atol=0.02)
     np.testing.assert_allclose(
-        grown.arrays["user_covariances"][code], model.arrays["user_covariances"][7], atol=0.01
+        grown.arrays["user_covariances"][code], model.arrays["user_covariances"][busy], atol=0.01
     )
+    pair = np.array([busy, code]), np.array([3, 3])
+    trained, folded = grown.covariances(*pair)
+    np.testing.assert_allclose(folded, trained, atol=0.01)
+
+
+def test_a_user_folded_in_has_a_personal_part(split: dmrank.Split, busy: int) -> None:
+    model = MixedEffects(personal_strength=0.7).fit(split.train)
+    plain = model.with_state(
+        model.catalogue,
+        {name: rows for name, rows in model.arrays.items() if not name.startswith("personal")},
+        model.calibration,
+    )
+    items = np.arange(len(split.train.items))
+
+    def personal(of: MixedEffects, without: MixedEffects, code: int) -> np.ndarray:
+        pairs = np.full(len(items), code), items
+        return (of.score_pairs(*pairs) - without.score_pairs(*pairs))[:, 0]
+
+    twin = twin_of(split, busy)
+    grown, plain_grown = model.fold_in(twin), plain.fold_in(twin)
+    code = grown.catalogue.users.code("twin")
+    own = personal(model, plain, busy)
+    assert own.std() > 0.01
+    np.testing.assert_allclose(personal(grown, plain_grown, code), own, atol=0.1 * own.std())
+    weights = grown.weights("value")
+    block = grown.score_block(np.array([busy, code]), weights)
+    np.testing.assert_allclose(block[1], block[0], atol=0.02)
+    np.testing.assert_allclose(block[1], grown.score_pairs(items * 0 + code, items) @ weights, 1e-5)
+
+
+def test_new_ratings_of_a_known_user_join_those_before(split: dmrank.Split, busy: int) -> None:
+    """In two parts, the second folded in, a user is nearly who they are with all ratings."""
+    model = MixedEffects(personal_strength=0.7).fit(split.train)
+    twin = twin_of(split, busy)
+    whole = model.fold_in(twin)
+    parts = model.fold_in(twin[:-3]).fold_in(twin[-3:])
+    first = model.fold_in(twin[:-3])
+    code, items = whole.catalogue.users.code("twin"), np.arange(len(split.train.items))
+    scores = [of.score_pairs(items * 0 + code, items) for of in (first, parts, whole)]
+    assert np.abs(scores[1] - scores[2]).mean() < 0.5 * np.abs(scores[0] - scores[2]).mean()
+    noise = [of.arrays["user_noise"][code] for of in (first, parts, whole)]
+    assert np.abs(noise[1] - noise[2]).max() < 0.5 * np.abs(noise[0] - noise[2]).max()
+
+
+def test_new_ratings_of_a_known_item_join_those_before(split: dmrank.Split) -> None:
+    model = MixedEffects(personal_strength=0).fit(split.train)
+    rows = split.train.to_polars().filter(pl.col("item") == split.train.items[3])
+    twin = rows.with_columns(item=pl.lit("twin")).drop("item_name")
+    first = model.fold_in(twin[:-5], of="items")
+    parts, whole = first.fold_in(twin[-5:], of="items"), model.fold_in(twin, of="items")
+    np.testing.assert_allclose(parts.arrays["items"][-1], whole.arrays["items"][-1], atol=1e-3)
+    assert np.abs(first.arrays["items"][-1] - whole.arrays["items"][-1]).max() > 1e-2
+
+
+def test_a_new_item_has_no_personal_part(split: dmrank.Split) -> None:
+    model = MixedEffects(personal_strength=0.7).fit(split.train)
+    raters = list(split.train.users)[:6]
+    stars = {aspect: [5, 4, 5, 4, 5, 3] for aspect in split.train.aspects}
+    grown = model.fold_in(pl.DataFrame({"user": raters, "item": "new"} | stars), of="items")
+    code, users = grown.catalogue.items.code("new"), np.arange(20)
+    expected = grown.arrays["users"][:20] + grown.arrays["items"][code]
+    np.testing.assert_allclose(grown.score_pairs(users, users * 0 + code), expected, rtol=1e-5)
+    block = grown.score_block(users, grown.weights("overall"))
+    np.testing.assert_allclose(block[:, code], expected[:, 0], rtol=1e-5)
+    after = pl.DataFrame({"user": ["late"], "item": ["new"]} | {a: [5] for a in stars})
+    assert np.isfinite(grown.fold_in(after).predict("late", list(split.train.items))).all()
+
+
+def test_noise_is_that_of_the_user() -> None:
+    """Of two kinds of users one rates at random: their orders are less sure, their noise larger."""
+    rng = np.random.default_rng(5)
+    users, items = np.divmod(np.arange(60 * 40), 40)
+    quality = rng.normal(size=(40, 2))
+    spread = np.where(users % 2 == 0, 0.1, 1.0)[:, None]
+    values = 3 + 0.5 * quality[items] + spread * rng.normal(size=(len(users), 2))
+    ratings = Ratings.from_arrays(
+        [f"u{u:02}" for u in users], [f"i{i:02}" for i in items], np.clip(values, 1, 5),
+        aspects=["overall", "b"], scale=(1, 5),
+    )  # fmt: skip
+    model = MixedEffects(noise_strength=10.0).fit(ratings)
+    pairs = np.arange(60), np.zeros(60, dtype=np.int64)
+    variance = model.covariances(*pairs)[:, 0, 0]
+    assert variance[::2].max() < 0.5 * variance[1::2].min()
+    sure, unsure = (model.compare(user, "i00", "i01") for user in ("u00", "u01"))
+    probability = [compared.table["probability"].mean() for compared in (sure, unsure)]
+    assert probability[0] > probability[1] + 0.05
+    completed = model.complete(
+        pl.DataFrame({"user": ["u00", "u01"], "item": "i03", "overall": 3.0, "b": None})
+    )
+    assert completed["b_sd"][0] < 0.7 * completed["b_sd"][1]
+
+
+def test_a_strong_prior_is_one_noise_for_all(split: dmrank.Split) -> None:
+    model = MixedEffects(noise_strength=1e9).fit(split.train)
+    common = model.arrays["noise"][np.tril_indices(len(model.catalogue.aspects))]
+    np.testing.assert_allclose(
+        model.arrays["user_noise"], np.tile(common, (len(split.train.users), 1)), rtol=1e-5
+    )
+
+
+def test_a_file_from_before_noise_of_users_answers_as_it_did(
+    split: dmrank.Split, busy: int, tmp_path: Path
+) -> None:
+    model = MixedEffects(personal_strength=0.7, noise="shared").fit(split.train)
+    spans = model.arrays.pop("personal_spans")
+    del model.arrays["personal_strength"]
+    model.arrays["personal_pointer"] = np.append(spans[:, 0], spans[-1, 1])
+    old = dmrank.load(model.save(tmp_path / "old.dmrank"))
+    again = MixedEffects(personal_strength=0.7, noise="shared").fit(split.train)
+    pairs = np.arange(50), np.arange(50)
+    np.testing.assert_array_equal(old.score_pairs(*pairs), again.score_pairs(*pairs))
+    np.testing.assert_array_equal(old.covariances(*pairs), again.covariances(*pairs))
+    grown = old.fold_in(twin_of(split, busy))
+    assert np.isfinite(grown.recommend("twin", n=5)["score"].to_numpy()).all()
 
 
 def test_an_item_is_explained_by_what_sets_it_apart(model: MixedEffects) -> None:
@@ -114,16 +240,27 @@ EDGES = {
 }
 
 
+@pytest.mark.parametrize("noise", ["user", "shared"])
 @pytest.mark.parametrize("name", EDGES)
-def test_odd_ratings_give_finite_answers(name: str) -> None:
+def test_odd_ratings_give_finite_answers(name: str, noise: str) -> None:
     ratings = EDGES[name]
-    model = MixedEffects(iterations=10).fit(ratings)
+    model = MixedEffects(iterations=10, noise=noise).fit(ratings)
+    assert ("user_noise" in model.arrays) == (noise == "user")
     assert all(np.isfinite(array).all() for array in model.arrays.values())
     user, items = ratings.users[0], list(ratings.items)[:3]
     assert np.isfinite(model.predict(user, items)).all()
     assert model.recommend(user, n=3, exclude_seen=False).height == 3
     compared = model.compare(user, items[0], items[1])
     assert compared.table["probability"].is_between(0.5, 1).all()
+    spread = model.covariances(np.arange(len(ratings.users)), np.zeros(len(ratings.users), int))
+    assert np.linalg.eigvalsh(spread).min() > 0
+
+
+def test_what_is_constant_is_foretold_and_has_hardly_any_noise() -> None:
+    model = MixedEffects().fit(EDGES["a constant aspect"])
+    user, items = EDGES["a constant aspect"].users[0], list(EDGES["a constant aspect"].items)
+    np.testing.assert_allclose(model.predict(user, items)[:, 1], 3.0, atol=1e-3)
+    assert model.covariances(np.arange(3), np.arange(3))[:, 1, 1].max() < 1e-2
 
 
 def test_implicit_feedback_is_one_constant_aspect() -> None:

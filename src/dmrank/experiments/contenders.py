@@ -21,7 +21,6 @@ from dmrank.models import (
     Model,
     Popularity,
 )
-from dmrank.models.config import TrainingConfig
 from dmrank.support.errors import ConfigError, did_you_mean
 
 Role = Literal["paper", "variant", "reference"]
@@ -58,7 +57,7 @@ class Contender:
     @property
     def is_random(self) -> bool:
         """Whether another seed gives another result."""
-        return issubclass(self.kind.Config, TrainingConfig)
+        return self.kind.Config.is_random
 
 
 def _tuned(name: str, kind: type[Model], role: Role = "paper", **given: Any) -> Contender:

@@ -137,6 +137,7 @@ class Study:
     def _given(self, contender: Contender) -> dict[str, Any]:
         """Return the parameters that are not searched."""
         given = {**contender.given, "seed": SEED, "threads": self.settings.threads}
+        # What is not random converges in the few rounds that it has: fewer would be another model.
         if contender.is_random:
             fields = contender.kind.Config.model_fields
             whole = given.get("iterations", fields["iterations"].default)

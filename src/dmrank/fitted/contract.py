@@ -21,7 +21,7 @@ from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.fitting import Fitting
-from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.fitted.scorers import Blocks, Ranker, Scorer, Vectors, make_ranker
 from dmrank.ranking.scoring import score_rows
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
@@ -135,14 +135,21 @@ class FittedModel(ABC):
         """
         return None
 
-    def fold_in_users(self, profiles: Profiles) -> dict[str, Array] | None:  # noqa: ARG002
+    def fold_in_users(
+        self,
+        profiles: Profiles,  # noqa: ARG002
+    ) -> Mapping[str, Array | NewRows] | None:
         """Return, for each array with a row per user, the rows of these users.
 
-        Everything else that was learned is held. None: the model cannot, nor `fold_in`.
+        Of an array that has other rows, return which are new. Everything else that was learned is
+        held. None: the model cannot, nor `fold_in`.
         """
         return None
 
-    def fold_in_items(self, profiles: Profiles) -> dict[str, Array] | None:  # noqa: ARG002
+    def fold_in_items(
+        self,
+        profiles: Profiles,  # noqa: ARG002
+    ) -> Mapping[str, Array | NewRows] | None:
         """Return, for each array with a row per item, the rows of these items; None: it cannot."""
         return None
 

@@ -1,4 +1,4 @@
-"""The ratings of users (or items) that are folded into a model."""
+"""The ratings of users (or items) that are folded into a model, and what they change in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmrank.support.arrays import Bools, Codes, Float32s, Int32s, Int64s
+from dmrank.support.arrays import Array, Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.training.data import Missing, fill_missing
 from dmrank.training.least_squares.problem import Observed
 
@@ -43,12 +43,16 @@ class Profiles:
         Where the ratings of each begin and end.
     others, values
         See `Profile`.
+    given : bool array
+        Which ratings are new; the others were rated before, and have the values that the model
+        predicts, for it stores none.
     """
 
     codes: Codes
     pointer: Int64s
     others: Int32s
     values: Float32s
+    given: Bools
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -71,8 +75,12 @@ class Profiles:
     def select(self, rows: Bools) -> Profiles:
         """Keep some of the ratings, by a truth value for each; users without any stay."""
         kept = np.concatenate([[0], np.cumsum(rows)])
-        return replace(
-            self, pointer=kept[self.pointer], others=self.others[rows], values=self.values[rows]
+        return Profiles(
+            self.codes,
+            kept[self.pointer],
+            self.others[rows],
+            self.values[rows],
+            self.given[rows],
         )
 
     def filled(self, missing: Missing) -> Profiles:
@@ -84,8 +92,10 @@ class Profiles:
         return Observed(self.pointer, self.others, self.values if values is None else values)
 
 
-def make_profiles(codes: Codes, others: Codes, values: Float32s) -> Profiles:
-    """Group ratings; of a repeated one the last counts.
+def make_profiles(
+    codes: Codes, others: Codes, values: Float32s, given: Bools | None = None
+) -> Profiles:
+    """Group ratings, by default all of them given; of a repeated one the last counts.
 
     Examples
     --------
@@ -104,4 +114,28 @@ def make_profiles(codes: Codes, others: Codes, values: Float32s) -> Profiles:
         pointer=np.append(starts, len(order)).astype(np.int64),
         others=others[order].astype(np.int32),
         values=np.ascontiguousarray(values[order], dtype=np.float32),
+        given=np.ones(len(order), dtype=np.bool_) if given is None else given[order],
     )
+
+
+class NewRows(NamedTuple):
+    """Rows of an array: from its length on they are added, before that they replace what is there.
+
+    Attributes
+    ----------
+    codes : int array
+        Which rows; those to be added follow each other from the length of the array on.
+    values : array or bool
+        What is in them.
+    """
+
+    codes: Codes
+    values: Array | bool
+
+    def put_into(self, array: Array) -> Array:
+        """Return a copy of the array with these rows."""
+        size = max(len(array), int(self.codes.max(initial=-1)) + 1)
+        grown = np.empty((size, *array.shape[1:]), dtype=array.dtype)
+        grown[: len(array)] = array
+        grown[self.codes] = self.values
+        return grown

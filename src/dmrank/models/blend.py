@@ -6,7 +6,7 @@ from typing import Any
 
 from dmrank.data.ratings import Ratings
 from dmrank.directional.families import Gaussian
-from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.models.base import Model
 from dmrank.models.config import Count, NotNegative
 from dmrank.models.cooccurrence import Cooccurrence  # noqa: F401 (a member by its name)
@@ -100,7 +100,7 @@ class Blend(CompositeModel):
     def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         return self._exposure().pairs(users, items)
 
-    def fold_in_users(self, profiles: Profiles) -> dict[str, Array] | None:
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array | NewRows] | None:
         return fold_in_members(self.members, profiles)
 
 

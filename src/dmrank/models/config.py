@@ -44,6 +44,8 @@ class Config(BaseModel):
     starts: ClassVar[tuple[dict[str, Any], ...]] = ()
     #: What a parameter that a model file is too old to have stood for then, if not the default.
     before: ClassVar[dict[str, Any]] = {}
+    #: Whether another seed gives another result.
+    is_random: ClassVar[bool] = False
 
     @classmethod
     def parts(cls) -> dict[str, type[Config]]:
@@ -67,6 +69,8 @@ class Config(BaseModel):
 
 class TrainingConfig(Config):
     """Parameters of models that are trained in iterations."""
+
+    is_random: ClassVar[bool] = True
 
     iterations: Count = 40_000
     """The most iterations."""

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.models.config import Config, Count, Search, Share
-from dmrank.models.kinds.item_weights import ItemWeightsModel, sparse_arrays
+from dmrank.models.kinds.item_weights import ItemWeightsModel
 from dmrank.training.least_squares.cooccurrence import cooccurrence
+from dmrank.training.least_squares.item_weights import to_arrays
 
 
 class CooccurrenceConfig(Config):
@@ -54,4 +55,4 @@ class Cooccurrence(ItemWeightsModel):
             neighbours=min(config.neighbours, len(ratings.items) - 1),
             threads=config.threads,
         )
-        self.arrays = sparse_arrays(weights)
+        self.arrays = to_arrays(weights)

@@ -9,11 +9,12 @@ from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.models.config import Config, Count, Positive, Search, Share
-from dmrank.models.kinds.item_weights import ItemWeightsModel, sparse_arrays
-from dmrank.support.arrays import Array, Codes, Float32s, Int64s
+from dmrank.models.kinds.item_weights import ItemWeightsModel
+from dmrank.support.arrays import Codes, Float32s, Int64s
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.progress import say
 from dmrank.training.least_squares.item_regression import SparseRows, gram, regress
+from dmrank.training.least_squares.item_weights import to_arrays
 from dmrank.training.least_squares.pruned_weights import prune
 
 #: Above this the weights alone are larger than the memory of most machines.
@@ -87,21 +88,21 @@ class EASE(ItemWeightsModel):
         together = gram(rows, items, threads)
         self._check_precision(together)
         weights = regress(together, self._ridge(together.diagonal()), threads)
-        self.arrays = {"weights": weights} if kept is None else self._pruned(weights, kept)
+        self.arrays = to_arrays(weights if kept is None else self._pruned(weights, kept))
 
     def _ridge(self, diagonal: Float32s) -> Float32s:
         """Return the diagonal of Λ."""
         p = self.config.dropout
         return self.config.regularization + p / (1 - p) * diagonal
 
-    def _pruned(self, weights: Float32s, per_item: int) -> dict[str, Array]:
+    def _pruned(self, weights: Float32s, per_item: int) -> SparseRows:
         """Keep the largest weights of each item, and say what was lost."""
         kept, lost = prune(weights, per_item)
         say(
             f"EASE keeps {len(kept.values):,} of {weights.size - len(weights):,} weights; "
             f"those dropped have {lost:.2%} of the sum of squares"
         )
-        return sparse_arrays(kept)
+        return kept
 
     def _check_precision(self, counts: Float32s) -> None:
         """Refuse a λ that the rounding of XᵀX would hide."""

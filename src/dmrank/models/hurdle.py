@@ -11,13 +11,13 @@ from dmrank.data.ratings import Ratings
 from dmrank.directional.families import Family
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.fitting import Fitting
-from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.metrics import parse_metric
 from dmrank.models.base import Model
 from dmrank.models.blend import BlendConfig, weighed
 from dmrank.models.config import Config, Share
 from dmrank.models.kinds.composite import CompositeModel, Parts, fold_in_members
-from dmrank.models.kinds.exposure import Exposure, sized_members
+from dmrank.models.kinds.exposure import Exposure, sized_members, sized_preference
 from dmrank.models.kinds.two_stages import TwoStages, first_items
 from dmrank.models.mixedeffects import MixedEffects
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
@@ -89,7 +89,7 @@ class Hurdle(CompositeModel):
 
     def unfitted(self, ratings: Ratings) -> dict[str, Model]:
         members = sized_members(self.config.members, len(ratings.items))
-        members |= {_PREFERENCE: self.config.mixedeffects}
+        members |= {_PREFERENCE: sized_preference(self.config.mixedeffects, len(ratings.items))}
         return {name: self.member(name, parameters) for name, parameters in members.items()}
 
     def settle(self, parts: Parts, train: Ratings, validation: Ratings | None) -> dict[str, Array]:
@@ -147,7 +147,7 @@ class Hurdle(CompositeModel):
 
         return self.cache("stages", make)
 
-    def fold_in_users(self, profiles: Profiles) -> dict[str, Array] | None:
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array | NewRows] | None:
         stages = self._stages
         # Who comes to an item that was folded in is not known, but how it is liked is.
         known = profiles.select(profiles.others < len(stages.exposure.catalogue.items))

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from dmrank.answers.fold_in.effects import EffectsFolding
 from dmrank.directional.packing import unpack
 from dmrank.fitted.calibrating import held_out_ratings
 from dmrank.fitted.fitting import Fitting
-from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, Positive, Search, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.plots import draw_directions
 from dmrank.training.data import TrainingData
-from dmrank.training.effects.blocks import Side, find_patterns, precisions, update_effects
-from dmrank.training.effects.em import Effects, crossed_ratings, initial_effects, run_rounds
-from dmrank.training.effects.personal import mean_residuals, personal_strength
-from dmrank.training.least_squares.item_regression import (
-    SparseRows,
-    gram,
-    regress,
-    score_all,
-    score_pairs,
+from dmrank.training.effects.em import (
+    Effects,
+    crossed_ratings,
+    initial_effects,
+    rounds_of_own_noise,
+    run_rounds,
 )
+from dmrank.training.effects.personal import (
+    PersonalPart,
+    mean_residuals,
+    personal_arrays,
+    personal_strength,
+    regress_left,
+)
+from dmrank.training.least_squares.item_regression import SparseRows
+from dmrank.training.least_squares.item_weights import score_pairs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,27 +45,35 @@ MOST_ITEMS = 20_000
 class MixedEffectsConfig(TrainingConfig):
     """Parameters of MixedEffects; nothing in it is random. An iteration is a round of EM."""
 
+    is_random: ClassVar[bool] = False
     iterations: Count = 30
     """Rounds of EM; all are run."""
     evaluate_every: Count = 10
     """Rounds between two looks at the validation set, which are for the history alone."""
+    noise: Literal["user", "shared"] = "user"
+    """One Σ_e, or one for each user as well, found in the last sixth of the rounds."""
+    noise_strength: Positive = 100.0
+    """How many ratings the common noise counts as beside those of a user [κ]."""
     personal_regularization: Annotated[Positive, Search((30.0, 100.0, 300.0), log=True)] = 100.0
     """Weight of the squared weights of the personal part, in variances of what it explains [λ]."""
     personal_strength: Annotated[float, Field(ge=0, le=2)] | None = None
     """How much the personal part counts; by default chosen on validation, and 0 without."""
+    personal_weights_per_item: Count | None = None
+    """Keep so many weights of the personal part for each item, the largest; by default all."""
 
 
 class MixedEffects(TrainedModel):
     """Crossed random effects of users and items with full covariances.
 
-    r_ui = μ + a_u + b_i + e_ui, with a_u ~ N(0, Σ_a), b_i ~ N(0, Σ_b) and e_ui ~ N(0, Σ_e): how
+    r_ui = μ + a_u + b_i + e_ui, with a_u ~ N(0, Σ_a), b_i ~ N(0, Σ_b) and e_ui ~ N(0, Σ_u): how
     users rate, how items are liked, and what is left, each with a K × K covariance that is learned
     by mean-field EM (`training.effects.em`). An item with few ratings is drawn to what items are
-    like, aspects that it lacks to what those it has say of them.
+    like, aspects that it lacks to what those it has say of them. The noise Σ_u of a user is drawn
+    to Σ_e, that of all ratings: Σ_u = (κ Σ_e + Σ_i E[e eᵀ]) / (κ + n_u).
 
     Where it helps on validation, a personal part is added: y_ui, the mean over aspects of
     r − μ − a_u − b_i, regressed item on item with a zero diagonal, as EASE does with who rated
-    what. It moves all aspects alike. A user who is folded in has none until the next fit.
+    what. It moves all aspects alike.
 
     It answers which of two items a user will like better, not which one they will come to: lists
     by it alone name what is liked, however few have been there.
@@ -83,12 +98,14 @@ class MixedEffects(TrainedModel):
 
     def learn(self, fitting: Fitting) -> None:
         config = self.config
-        data = fitting.training_data(config.missing)
-        ratings, effects = crossed_ratings(data), initial_effects(data)
+        data, own_noise = fitting.training_data(config.missing), config.noise == "user"
+        ratings, effects = crossed_ratings(data), initial_effects(data, own_noise=own_noise)
 
         def run(first: int, count: int) -> Floats:
-            del first  # a round depends on nothing but the effects
-            return run_rounds(ratings, effects, count, config.threads)
+            own = rounds_of_own_noise(config.iterations, first, count) if own_noise else 0
+            bounds = run_rounds(ratings, effects, count - own, config.threads)
+            more = run_rounds(ratings, effects, own, config.threads, config.noise_strength)
+            return np.append(bounds, more)
 
         self._train(
             fitting,
@@ -102,16 +119,24 @@ class MixedEffects(TrainedModel):
         if config.personal_strength != 0 and len(fitting.ratings.items) <= MOST_ITEMS:
             self._learn_personal_part(fitting, data)
 
+    def settled(self) -> dict[str, Any]:
+        strength = self.arrays.get("personal_strength", np.zeros(1))
+        return {"personal_strength": float(strength[0])}
+
     def _learn_personal_part(self, fitting: Fitting, data: TrainingData) -> None:
         """Regress what is left of ratings item on item, and see what it is worth."""
-        config, arrays = self.config, self.arrays
+        config = self.config
         if config.personal_strength is None and fitting.validation is None:
             return
         left = mean_residuals(data.values - self._effects(data.row_users, data.items))
         rows = SparseRows(data.user_ptr, data.items, left)
-        products = gram(rows, len(data.item_counts), config.threads)
-        variance = max(float(np.square(left).mean()), 1e-9)
-        weights = regress(products, config.personal_regularization * variance, config.threads)
+        weights = regress_left(
+            rows,
+            len(data.item_counts),
+            config.personal_regularization,
+            config.personal_weights_per_item,
+            config.threads,
+        )
         strength = config.personal_strength
         if strength is None:
             assert fitting.validation is not None
@@ -122,67 +147,62 @@ class MixedEffects(TrainedModel):
                 score_pairs(rows, users, items, weights, config.threads),
             )
         if strength > 0:
-            self.arrays = arrays | {
-                "personal_weights": weights,
-                "personal_pointer": rows.pointer,
-                "personal_items": rows.items,
-                "personal_left": np.float32(strength) * rows.values,
-            }
+            self.arrays |= personal_arrays(weights, rows, strength)
 
     def _effects(self, users: Codes, items: Codes) -> Float32s:
         """Return μ + a_u + b_i of pairs."""
         return self.arrays["users"][users] + self.arrays["items"][items]
 
-    def _personal(self) -> SparseRows | None:
-        arrays = self.arrays
-        if "personal_weights" not in arrays:
-            return None
-        pointer = arrays["personal_pointer"]
-        new = len(self.catalogue.users) + 1 - len(pointer)
-        if new > 0:  # users who were folded in
-            pointer = np.append(pointer, np.full(new, pointer[-1]))
-        return SparseRows(pointer, arrays["personal_items"], arrays["personal_left"])
+    def _personal(self) -> PersonalPart | None:
+        return PersonalPart.from_arrays(self.arrays, len(self.catalogue.users))
 
     def scoring_vectors(self, weights: Float32s) -> Vectors | None:
-        if "personal_weights" in self.arrays:
+        if self._personal() is not None:
             return None
         users, items = self.arrays["users"] @ weights, self.arrays["items"] @ weights
         ones = np.ones_like(users), np.ones_like(items)
         return Vectors(np.column_stack([ones[0], users]), np.column_stack([items, ones[1]]))
 
     def score_block(self, users: Codes, weights: Float32s) -> Float32s:
-        personal = self._personal()
+        personal, items = self._personal(), self.arrays["items"]
         if personal is None:
             return super().score_block(users, weights)
-        own = self.arrays["personal_weights"]
-        scores = weights.sum() * score_all(personal, users, own, self.config.threads)
-        scores += self.arrays["items"] @ weights
-        return scores + (self.arrays["users"][users] @ weights)[:, None]
+        scores = np.empty((len(users), len(items)), dtype=np.float32)
+        scores[:] = items @ weights
+        scores += (self.arrays["users"][users] @ weights)[:, None]
+        # Items that were folded in have no personal part.
+        own = personal.block(users, self.config.threads)
+        scores[:, : own.shape[1]] += weights.sum() * own
+        return scores
 
     def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         scores, personal = self._effects(users, items), self._personal()
         if personal is not None:
-            own = self.arrays["personal_weights"]
-            scores += score_pairs(personal, users, items, own, self.config.threads)[:, None]
+            scores += personal.pairs(users, items, self.config.threads)[:, None]
         return scores
 
     def covariances(self, users: Codes, items: Codes) -> Floats:
-        """Return V(a_u) + V(b_i) + Σ_e."""
-        return self._spread("user", users) + self._spread("item", items) + self.arrays["noise"]
+        """Return V(a_u) + V(b_i) + Σ_u."""
+        spread = self._unpacked("user_covariances", users)
+        return spread + self._unpacked("item_covariances", items) + self._noise(users)
 
     def pair_covariances(self, users: Codes, first: Codes, second: Codes) -> Floats:
-        """Return V(b_i) + V(b_j) + 2 Σ_e: how the user rates is the same for both."""
-        del users
-        spread = self._spread("item", first) + self._spread("item", second)
-        return spread + 2 * self.arrays["noise"].astype(np.float64)
+        """Return V(b_i) + V(b_j) + 2 Σ_u: how the user rates is the same for both."""
+        spread = self._unpacked("item_covariances", first)
+        return spread + self._unpacked("item_covariances", second) + 2 * self._noise(users)
 
     def item_spread(self, items: Codes) -> Floats:
         """Return the deviation of the effects of some items, by aspect."""
         return self.arrays["items"][items].astype(np.float64).std(axis=0)
 
-    def _spread(self, side: str, codes: Codes) -> Floats:
-        packed = self.arrays[f"{side}_covariances"][codes]
-        return unpack(packed, len(self.catalogue.aspects)).astype(np.float64)
+    def _noise(self, users: Codes) -> Floats:
+        """Return Σ_u, or the Σ_e of a model that has one for all."""
+        if "user_noise" not in self.arrays:
+            return self.arrays["noise"].astype(np.float64)
+        return self._unpacked("user_noise", users)
+
+    def _unpacked(self, name: str, codes: Codes) -> Floats:
+        return unpack(self.arrays[name][codes], len(self.arrays["level"])).astype(np.float64)
 
     def aspect_relevance(self, users: Codes, items: Codes, aspect: int) -> Floats:
         """Return what sets items apart: b_ik beyond what b_io lets expect, in deviations of it.
@@ -210,42 +230,19 @@ class MixedEffects(TrainedModel):
             self.arrays["item_prior"].astype(np.float64), self.catalogue.aspects, "items"
         )
 
-    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:
-        # Items have the level μ in them, and users the offsets from it.
-        users, covariances = self._fold(profiles, self.arrays["items"], self.arrays["user_prior"])
-        return {"users": users, "user_covariances": covariances}
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array | NewRows]:
+        return self._folding().users(profiles.filled(self.config.missing))
 
     def fold_in_items(self, profiles: Profiles) -> dict[str, Array]:
-        level = self.arrays["level"]
-        items, covariances = self._fold(
-            profiles, self.arrays["users"] + level, self.arrays["item_prior"]
-        )
-        return {"items": items + level, "item_covariances": covariances}
+        return self._folding().items(profiles.filled(self.config.missing))
 
-    def _fold(
-        self, profiles: Profiles, others: Float32s, prior: Float32s
-    ) -> tuple[Floats, Float32s]:
-        """Return posterior means and packed covariances of the effects of profiles."""
-        values = profiles.filled(self.config.missing).values
-        K = values.shape[1]
-        effects = np.zeros((len(profiles), K))
-        covariances = np.zeros((len(profiles), K * (K + 1) // 2), dtype=np.float32)
-        patterns = find_patterns(values)
-        update_effects(
-            effects,
-            covariances,
-            Side(profiles.pointer, np.arange(len(values)), profiles.others),
-            values.astype(np.float64),
-            others.astype(np.float64),
-            patterns,
-            noise=precisions(self.arrays["noise"].astype(np.float64), patterns.present),
-            prior=np.linalg.inv(prior.astype(np.float64)),
-            threads=self.config.threads,
-        )
-        return effects, covariances
+    def _folding(self) -> EffectsFolding:
+        return EffectsFolding(self.arrays, self.config.noise_strength, self.config.threads)
 
 
 def _learned(effects: Effects) -> dict[str, Array]:
     """Return what a model file keeps: items with the level in them, all in single precision."""
     arrays = effects._asdict() | {"items": effects.items + effects.level, "level": effects.level[0]}
+    if len(effects.user_noise) == 0:
+        del arrays["user_noise"]
     return {name: array.astype(np.float32) for name, array in arrays.items()}

@@ -13,6 +13,8 @@ from dmrank.training.effects.blocks import (
     update_effects,
 )
 from dmrank.training.effects.em import Effects, crossed_ratings, initial_effects, run_rounds
+from dmrank.training.effects.noise_update import noise_prior, update_noise
+from dmrank.training.effects.own_noise import OwnNoise, Posteriors, packed_matrix
 
 
 def drawn(
@@ -37,9 +39,17 @@ def drawn(
     return data, truth | {"items": b, "users": a}
 
 
-def fitted(data: TrainingData, rounds: int = 30, threads: int | None = None) -> Effects:
-    effects = initial_effects(data)
-    run_rounds(crossed_ratings(data), effects, rounds, threads)
+def fitted(
+    data: TrainingData,
+    rounds: int = 30,
+    threads: int | None = None,
+    noise_strength: float | None = None,
+) -> Effects:
+    """Run rounds with one noise and, with a strength, as many with a noise for each user."""
+    ratings, effects = crossed_ratings(data), initial_effects(data)
+    run_rounds(ratings, effects, rounds, threads)
+    if noise_strength is not None:
+        run_rounds(ratings, effects, rounds, threads, noise_strength)
     return effects
 
 
@@ -48,6 +58,20 @@ def test_no_round_lowers_the_bound(missing: float) -> None:
     data, _ = drawn(missing=missing)
     bounds = run_rounds(crossed_ratings(data), initial_effects(data), 25, None)
     assert (np.diff(bounds) > -1e-9).all()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("strength", [3.0, 100.0])
+def test_no_round_with_a_noise_for_each_user_lowers_the_bound(
+    missing: float, strength: float
+) -> None:
+    data, _ = drawn(missing=missing)
+    ratings, effects = crossed_ratings(data), initial_effects(data)
+    before = run_rounds(ratings, effects, 10, None)
+    own = run_rounds(ratings, effects, 15, None, strength)
+    # Covariances are kept in single precision.
+    assert (np.diff([before[-1], *own]) > -1e-7).all()
+    assert own[-1] > own[0] + 1e-3
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
@@ -83,10 +107,51 @@ def test_an_effect_has_the_posterior_of_the_dense_equations() -> None:
     np.testing.assert_allclose(covariances[0], expected[np.tril_indices(3)], rtol=1e-5)
 
 
-def test_the_number_of_threads_changes_no_bit() -> None:
+@pytest.mark.parametrize("noise_strength", [None, 20.0])
+def test_the_number_of_threads_changes_no_bit(noise_strength: float | None) -> None:
     data, _ = drawn(missing=0.3)
-    for one, two in zip(fitted(data, 5, threads=1), fitted(data, 5, threads=2), strict=True):
-        np.testing.assert_array_equal(one, two)
+    one, two = (fitted(data, 5, threads, noise_strength) for threads in (1, 2))
+    for first, second in zip(one, two, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_the_noise_of_a_user_has_the_moments_of_the_dense_equations() -> None:
+    """One user, three ratings with gaps: (κ Σ_e + Σ E[e eᵀ]) / (κ + 3), worked out one by one."""
+    rng = np.random.default_rng(2)
+    root = rng.normal(size=(4, 3, 3))
+    centre, sigma, spread_a, spread_b = (x @ x.T + np.eye(3) for x in root)
+    values = rng.normal(size=(3, 3)).astype(np.float32)
+    values[0, 1] = values[2, 0] = values[2, 2] = np.nan
+    a, b = rng.normal(size=(1, 3)), rng.normal(size=(3, 3))
+    moment = np.zeros((3, 3))
+    for row, effect in zip(values.astype(np.float64), b, strict=True):
+        e, on = (row - a[0] - effect), ~np.isnan(row)
+        # N(0, Σ) given that its known aspects have mean e and covariance V.
+        B = sigma[:, on] @ np.linalg.inv(sigma[np.ix_(on, on)])
+        known = np.outer(e[on], e[on]) + (spread_a + spread_b)[np.ix_(on, on)]
+        moment += B @ known @ B.T + sigma - B @ sigma[on]
+    expected = (7 * centre + moment + 3e-4 * np.eye(3)) / (7 + 3)
+    packed = packed_matrix(sigma)[None]
+    side = Side(np.array([0, 3]), np.arange(3), np.arange(3, dtype=np.int32))
+    update_noise(
+        OwnNoise(packed, np.zeros(3, dtype=np.int32)), side, values.astype(np.float64),
+        Posteriors(a, packed_matrix(spread_a)[None]),
+        Posteriors(b, np.tile(packed_matrix(spread_b), (3, 1))), find_patterns(values),
+        noise_prior(centre[None], np.array([7.0]), 1e-4), 1,
+    )  # fmt: skip
+    np.testing.assert_allclose(packed[0], expected[np.tril_indices(3)], rtol=1e-5)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_equal_noise_of_all_users_changes_no_effect(missing: float) -> None:
+    """Updated by a Σ_u that is Σ_e, effects are those of one Σ_e."""
+    data, _ = drawn(missing=missing)
+    one, each = fitted(data, 5), fitted(data, 5)
+    run_rounds(crossed_ratings(data), one, 1, None)
+    run_rounds(crossed_ratings(data), each, 1, None, noise_strength=1e9)
+    np.testing.assert_allclose(each.users, one.users, atol=1e-6)
+    np.testing.assert_allclose(each.items, one.items, atol=1e-6)
+    np.testing.assert_allclose(each.item_covariances, one.item_covariances, rtol=1e-4)
 
 
 def test_a_small_matrix_is_inverted_with_its_determinant() -> None:

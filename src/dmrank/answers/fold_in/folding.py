@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
-from dmrank.answers.fold_in.grown import GrownArrays, NewRows, Side, grown_catalogue
+from dmrank.answers.fold_in.grown import GrownArrays, Side, grown_catalogue
 from dmrank.answers.given import given_ratings
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.data.ids import Ids
 from dmrank.data.training_scale import from_training_scale, to_training_scale
 from dmrank.fitted.calibration import ScoredRatings, user_offsets
 from dmrank.fitted.contract import FittedModel
-from dmrank.fitted.profiles import Profiles, make_profiles
+from dmrank.fitted.profiles import NewRows, Profiles, make_profiles
 from dmrank.support.arrays import Array, Float32s, Floats, Int64s
 from dmrank.support.errors import ConfigError, DataError, UnsupportedError, did_you_mean
 
@@ -47,7 +48,11 @@ def fold_in(model: ModelT, new_ratings: object, of: Side) -> ModelT:
 
 
 def _grown(
-    model: ModelT, of: Side, new: list[str], profiles: Profiles, learned: dict[str, Array]
+    model: ModelT,
+    of: Side,
+    new: list[str],
+    profiles: Profiles,
+    learned: Mapping[str, Array | NewRows],
 ) -> ModelT:
     """Return a copy with further rows; what did not change is shared."""
     catalogue, calibration = model.catalogue, model.calibration
@@ -58,7 +63,11 @@ def _grown(
     grown = model.with_state(
         grown_catalogue(catalogue, of, new, users, items, values),
         GrownArrays(
-            model.arrays, {name: NewRows(profiles.codes, rows) for name, rows in learned.items()}
+            model.arrays,
+            {
+                name: rows if isinstance(rows, NewRows) else NewRows(profiles.codes, rows)
+                for name, rows in learned.items()
+            },
         ),
         calibration,
     )
@@ -91,6 +100,7 @@ def _with_old_ratings(model: FittedModel, profiles: Profiles, of: Side) -> Profi
         np.concatenate([codes, profiles.rows]),
         np.concatenate([others, profiles.others]),
         np.concatenate([predicted, profiles.values]),
+        np.concatenate([np.zeros(len(codes), dtype=np.bool_), profiles.given]),
     )
 
 

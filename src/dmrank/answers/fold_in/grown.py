@@ -4,39 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.evidence import Evidence
+from dmrank.fitted.profiles import NewRows
 from dmrank.support.arrays import Array, Bools, Codes, Float32s, Int32s, Int64s
 
 Side = Literal["users", "items"]
-
-
-class NewRows(NamedTuple):
-    """Rows of an array: from its length on they are added, before that they replace what is there.
-
-    Attributes
-    ----------
-    codes : int array
-        Which rows; those to be added follow each other from the length of the array on.
-    values : array or bool
-        What is in them.
-    """
-
-    codes: Codes
-    values: Array | bool
-
-    def put_into(self, array: Array) -> Array:
-        """Return a copy of the array with these rows."""
-        size = max(len(array), int(self.codes.max(initial=-1)) + 1)
-        grown = np.empty((size, *array.shape[1:]), dtype=array.dtype)
-        grown[: len(array)] = array
-        grown[self.codes] = self.values
-        return grown
 
 
 class GrownArrays(dict[str, Array]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -19,7 +19,7 @@ from dmrank.data.ratings import Ratings, Split
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.fitting import Fitting
-from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.models.base import Model
 from dmrank.models.config import Config, make_config
 from dmrank.models.kinds.member_fits import MemberFits
@@ -38,6 +38,8 @@ _FEWEST_USERS = 20
 
 class CompositeConfig(Config):
     """Parameters of models that are made of members."""
+
+    is_random: ClassVar[bool] = True
 
     members: dict[str, dict[str, Any]] = Field(default={})
     """The members by name, with parameters that differ from their defaults."""
@@ -228,9 +230,11 @@ def _carried(tried: Model, model: Model) -> Calibration:
     )
 
 
-def fold_in_members(models: Mapping[str, Model], profiles: Profiles) -> dict[str, Array] | None:
+def fold_in_members(
+    models: Mapping[str, Model], profiles: Profiles
+) -> dict[str, Array | NewRows] | None:
     """Return the rows of users in the arrays of all members; None if one cannot."""
-    rows: dict[str, Array] = {}
+    rows: dict[str, Array | NewRows] = {}
     for name, model in models.items():
         own = model.fold_in_users(profiles)
         if own is None:

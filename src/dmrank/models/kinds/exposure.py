@@ -30,6 +30,8 @@ from dmrank.training.held_out import HeldOut
 DEFAULT_MEMBERS: dict[str, dict[str, Any]] = {"ease": {}, "ials": {}, "cooccurrence": {}}
 #: The most weights of EASE in a blend: 128 MB in its file.
 _MOST_WEIGHTS = 16_000_000
+#: The most weights of the personal part of preference, which matter less.
+_MOST_PERSONAL = 4_000_000
 #: With fewer held-out items that have a contest, all members count alike.
 _FEWEST_CONTESTS = 30
 #: Users who are scored at once.
@@ -45,6 +47,13 @@ def sized_members(members: Mapping[str, dict[str, Any]], n_items: int) -> dict[s
     if "ease" in sized and n_items**2 > _MOST_WEIGHTS:
         sized["ease"] = {"weights_per_item": _MOST_WEIGHTS // n_items, **sized["ease"]}
     return sized
+
+
+def sized_preference(parameters: Mapping[str, Any], n_items: int) -> dict[str, Any]:
+    """Return the parameters of the preference of so many items: its personal part grows alike."""
+    if n_items**2 <= _MOST_WEIGHTS:
+        return dict(parameters)
+    return {"personal_weights_per_item": _MOST_PERSONAL // n_items, **parameters}
 
 
 @dataclass(frozen=True, eq=False)

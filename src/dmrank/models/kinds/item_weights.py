@@ -4,45 +4,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.models.base import Model
 from dmrank.support.arrays import Array, Codes, Float32s
-from dmrank.training.least_squares import item_regression, pruned_weights
 from dmrank.training.least_squares.item_regression import SparseRows
+from dmrank.training.least_squares.item_weights import (
+    ItemWeights,
+    from_arrays,
+    score_all,
+    score_pairs,
+)
 
 
 class ItemWeightsModel(Model):
-    """A model with the array `weights`, B of items × items, or with B stored sparse.
+    """A model whose arrays are B of items × items, dense or sparse.
 
-    One score for all aspects; the values of ratings play no part. Sparse weights are the arrays
-    `weights_pointer`, `weights_items` and `weights_values`.
+    One score for all aspects; the values of ratings play no part.
     """
 
-    def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:  # noqa: ARG002
+    def fold_in_users(self, profiles: Profiles) -> dict[str, Array | NewRows]:  # noqa: ARG002
         # Scores follow from what the catalogue says a user has seen.
         return {}
 
     def score_block(self, users: Codes, weights: Float32s) -> Float32s:
-        seen, threads = self._seen(), self.config.threads
-        if "weights" in self.arrays:
-            scores = item_regression.score_all(seen, users, self.arrays["weights"], threads)
-        else:
-            scores = pruned_weights.score_all(seen, users, self._sparse(), threads)
+        scores = score_all(self._seen(), users, self._weights(), self.config.threads)
         scores *= weights.sum()
         return scores
 
     def score_pairs(self, users: Codes, items: Codes) -> Float32s:
-        seen, threads = self._seen(), self.config.threads
-        if "weights" in self.arrays:
-            dense = self.arrays["weights"]
-            scores = item_regression.score_pairs(seen, users, items, dense, threads)
-        else:
-            scores = pruned_weights.score_pairs(seen, users, items, self._sparse(), threads)
+        scores = score_pairs(self._seen(), users, items, self._weights(), self.config.threads)
         return np.repeat(scores[:, None], len(self.catalogue.aspects), axis=1)
 
-    def _sparse(self) -> SparseRows:
-        """Return B as it is stored when most of it is 0."""
-        return SparseRows(*(self.arrays[f"weights_{name}"] for name in SparseRows._fields))
+    def _weights(self) -> ItemWeights:
+        weights = from_arrays(self.arrays)
+        assert weights is not None
+        return weights
 
     def _seen(self) -> SparseRows:
         """Return X: what the catalogue says that users have rated."""
@@ -50,8 +46,3 @@ class ItemWeightsModel(Model):
         return self.cache(
             "seen", lambda: SparseRows(pointer, items, np.ones(len(items), dtype=np.float32))
         )
-
-
-def sparse_arrays(weights: SparseRows) -> dict[str, Array]:
-    """Return the arrays under which sparse weights are kept."""
-    return {f"weights_{name}": array for name, array in weights._asdict().items()}

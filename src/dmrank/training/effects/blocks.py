@@ -6,7 +6,8 @@ so that a ~ N(0, Σ_a) has the posterior N(V h, V) with
     V = (Σ_a⁻¹ + Σ_i P_ui)⁻¹ ,   h = Σ_i P_ui (r_ui − μ − b_i)
 
 where P_ui is the inverse of Σ_e over the aspects that the rating has, and 0 elsewhere. Ratings with
-the same aspects share it: rows are numbered by their *pattern* of present aspects.
+the same aspects share it: rows are numbered by their *pattern* of present aspects. `own_noise` has
+the same for a Σ_e of every user.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def precisions(covariance: Floats, present: Bools) -> Floats:
     return np.where(both, np.linalg.inv(padded), 0.0)
 
 
-def _tasks(patterns: Patterns) -> int:
+def count_tasks(patterns: Patterns) -> int:
     """Return how many parts sums are taken in: a number that no number of threads changes."""
     of_one = patterns.present.size * patterns.present.shape[1]
     return max(min(_MOST_TASKS, _MOST_SUMS // of_one), 1)
@@ -141,7 +142,7 @@ def update_effects(
         Number of threads.
     """
     size, K = effects.shape
-    tasks = _tasks(patterns)
+    tasks = count_tasks(patterns)
     sums = Sums(
         np.zeros((tasks, K, K)),
         np.zeros((tasks, len(patterns.present), K, K)),
@@ -200,11 +201,7 @@ def _update_range(
             if counts[pattern] < 0:
                 sums.spread[number, pattern] -= counts[pattern] * inverse
                 counts[pattern] = 0
-        for j in range(K):
-            effects[user, j] = 0.0
-            for k in range(K):
-                effects[user, j] += inverse[j, k] * h[k]
-        _keep(user, effects, covariances, inverse, sums.moment[number])
+        keep_posterior(user, effects, covariances, inverse, h, sums.moment[number])
 
 
 @cached
@@ -228,17 +225,21 @@ def _observe(
 
 
 @cached
-def _keep(
-    user: int, effects: Floats, covariances: Float32s, inverse: Floats, moment: Floats
+def keep_posterior(
+    user: int, effects: Floats, covariances: Float32s, V: Floats, h: Floats, moment: Floats
 ) -> None:
-    """Store V packed, and add m mᵀ + V to the moment."""
-    K, place = len(inverse), 0
+    """Store m = V h, and V packed, and add m mᵀ + V to the moment."""
+    K, place = len(V), 0
+    for j in range(K):
+        effects[user, j] = 0.0
+        for k in range(K):
+            effects[user, j] += V[j, k] * h[k]
     for j in range(K):
         for k in range(j + 1):
-            covariances[user, place] = inverse[j, k]
+            covariances[user, place] = V[j, k]
             place += 1
         for k in range(K):
-            moment[j, k] += effects[user, j] * effects[user, k] + inverse[j, k]
+            moment[j, k] += effects[user, j] * effects[user, k] + V[j, k]
 
 
 @cached
@@ -273,82 +274,3 @@ def invert(matrix: Floats, inverse: Floats) -> float:
         for j in range(i):
             inverse[j, i] = inverse[i, j]
     return log_determinant
-
-
-class Residuals(NamedTuple):
-    """Sums over rating vectors of what no effect explains, part by part.
-
-    Attributes
-    ----------
-    outer : float array, tasks × patterns × K × K
-        Σ ê êᵀ over the rating vectors of each pattern, ê = r − μ − a − b, 0 where missing.
-    total : float array, tasks × patterns × K
-        Σ ê.
-    """
-
-    outer: Floats
-    total: Floats
-
-
-def sum_residuals(
-    left: Floats,
-    codes: tuple[Codes, Codes],
-    effects: tuple[Floats, Floats],
-    patterns: Patterns,
-    threads: int | None,
-) -> Residuals:
-    """Add up residuals and their products over all rating vectors.
-
-    Parameters
-    ----------
-    left : float array, n × K
-        r − μ.
-    codes, effects : pairs of arrays
-        User and item of each row, and the effects of all users and items.
-    patterns, threads
-        See `update_effects`.
-    """
-    (n, K), tasks = left.shape, _tasks(patterns)
-    sums = Residuals(
-        np.zeros((tasks, len(patterns.present), K, K)),
-        np.zeros((tasks, len(patterns.present), K)),
-    )
-    per_task = -(-n // tasks)
-    for_ranges(
-        lambda start, stop: _sum_range(
-            (start, stop, start // per_task), left, codes, effects, patterns, sums
-        ),
-        n,
-        per_task,
-        threads,
-    )
-    return sums
-
-
-@cached
-def _sum_range(
-    task: tuple[int, int, int],
-    left: Floats,
-    codes: tuple[Codes, Codes],
-    effects: tuple[Floats, Floats],
-    patterns: Patterns,
-    sums: Residuals,
-) -> None:
-    start, stop, number = task
-    users, items = codes
-    of_users, of_items = effects
-    K = left.shape[1]
-    residual = np.empty(K)
-    for row in range(start, stop):
-        pattern = patterns.of_rows[row]
-        for k in range(K):
-            if patterns.present[pattern, k]:
-                explained = of_users[users[row], k] + of_items[items[row], k]
-                residual[k] = left[row, k] - explained
-            else:
-                residual[k] = 0.0
-        outer, total = sums.outer[number, pattern], sums.total[number, pattern]
-        for j in range(K):
-            total[j] += residual[j]
-            for k in range(j + 1):
-                outer[j, k] += residual[j] * residual[k]

@@ -6,6 +6,9 @@ are vectors of K aspects, missing ones marginalised. Crossed effects have no joi
 closed form; given the others, each user's and each item's is a K × K system (see `blocks`). A round
 updates all users, all items, then μ and the three covariances from the expected moments, the
 posterior variances included; no round lowers the bound of the likelihood.
+
+Users may then have a noise Σ_u of their own (see `noise_update`), drawn to Σ_e: rounds with it hold
+μ and Σ_e, so that they do not lower the bound either, which goes on where it was with Σ_u = Σ_e.
 """
 
 from __future__ import annotations
@@ -23,9 +26,16 @@ from dmrank.training.effects.blocks import (
     Sums,
     find_patterns,
     precisions,
-    sum_residuals,
     update_effects,
 )
+from dmrank.training.effects.noise_update import noise_prior, update_noise
+from dmrank.training.effects.own_noise import (
+    OwnNoise,
+    Posteriors,
+    packed_matrix,
+    update_effects_by,
+)
+from dmrank.training.effects.residuals import sum_residuals
 
 #: The least variance of an effect or of noise, in stars²: ratings may all be equal. It is that of a
 #: prior exp(−½ s n tr Σ⁻¹) of each covariance from n effects, which is a part of the bound.
@@ -45,6 +55,8 @@ class Effects(NamedTuple):
         Posterior covariances of them, packed by rows of the lower triangle.
     user_prior, item_prior, noise : float arrays, K × K
         Σ_a, Σ_b and Σ_e.
+    user_noise : float32 array, M × K(K+1)/2
+        Σ_u, packed; Σ_e for all before the first round with a noise for each.
     """
 
     level: Floats
@@ -55,6 +67,7 @@ class Effects(NamedTuple):
     user_prior: Floats
     item_prior: Floats
     noise: Floats
+    user_noise: Float32s
 
 
 class CrossedRatings(NamedTuple):
@@ -80,8 +93,11 @@ def crossed_ratings(data: TrainingData) -> CrossedRatings:
     )
 
 
-def initial_effects(data: TrainingData) -> Effects:
-    """Start at the mean of each aspect, with a third of its variance for each part."""
+def initial_effects(data: TrainingData, *, own_noise: bool = True) -> Effects:
+    """Start at the mean of each aspect, with a third of its variance for each part.
+
+    Without a noise for each user, `user_noise` has no rows.
+    """
     K, observed = data.values.shape[1], ~np.isnan(data.values)
     counts = np.maximum(observed.sum(axis=0), 1)
     level = np.nansum(data.values, axis=0, dtype=np.float64) / counts
@@ -90,14 +106,41 @@ def initial_effects(data: TrainingData) -> Effects:
     sizes, packed = (len(data.user_ptr) - 1, len(data.item_counts)), K * (K + 1) // 2
     users, items = (np.zeros((size, K)) for size in sizes)
     of_users, of_items = (np.zeros((size, packed), dtype=np.float32) for size in sizes)
-    return Effects(level[None], users, items, of_users, of_items, third, third.copy(), third.copy())
+    user_noise = np.tile(packed_matrix(third), (sizes[0] if own_noise else 0, 1))
+    priors = third, third.copy(), third.copy()
+    return Effects(level[None], users, items, of_users, of_items, *priors, user_noise)
+
+
+def rounds_of_own_noise(iterations: int, first: int, count: int) -> int:
+    """Return how many of some rounds have a noise for each user: the last sixth suffices.
+
+    Examples
+    --------
+    >>> [rounds_of_own_noise(30, first, 10) for first in (0, 10, 20)]
+    [0, 0, 5]
+    """
+    start = max(iterations - -(-iterations // 6), 1)
+    return min(max(first + count - start, 0), count)
 
 
 def run_rounds(
-    ratings: CrossedRatings, effects: Effects, count: int, threads: int | None
+    ratings: CrossedRatings,
+    effects: Effects,
+    count: int,
+    threads: int | None,
+    noise_strength: float | None = None,
 ) -> Floats:
-    """Run rounds of EM in place; return the bound per rating vector after the E-step of each."""
-    return np.array([_round(ratings, effects, threads) for _ in range(count)])
+    """Run rounds of EM in place; return the bound per rating vector after the E-step of each.
+
+    With a strength κ, rounds are those of a noise for each user.
+    """
+    if noise_strength is not None:
+        return np.array(
+            [_round_of_own_noise(ratings, effects, noise_strength, threads) for _ in range(count)]
+        )
+    bounds = np.array([_round(ratings, effects, threads) for _ in range(count)])
+    effects.user_noise[...] = packed_matrix(effects.noise)
+    return bounds
 
 
 def _round(ratings: CrossedRatings, effects: Effects, threads: int | None) -> float:
@@ -120,9 +163,44 @@ def _round(ratings: CrossedRatings, effects: Effects, threads: int | None) -> fl
     # Σ (ê êᵀ + V_u + V_i) over the rating vectors of each pattern.
     moments = outer + of_users.spread.sum(axis=0) + of_items.spread.sum(axis=0)
     counts = np.bincount(ratings.patterns.of_rows, minlength=len(present)).astype(np.float64)
-    bound = _bound(effects, (of_users, of_items), moments, P, counts)
+    bound = _bound_of_noise(effects, moments, P, counts)
+    bound += _bound_of_effects(effects, (of_users, of_items))
     _maximise(effects, (of_users, of_items), moments, residuals.total.sum(axis=0), P, ratings)
     return bound / len(ratings.values)
+
+
+def _round_of_own_noise(
+    ratings: CrossedRatings, effects: Effects, strength: float, threads: int | None
+) -> float:
+    left = ratings.values - effects.level
+    noise = OwnNoise(effects.user_noise, ratings.codes[0])
+    users = Posteriors(effects.users, effects.user_covariances)
+    items = Posteriors(effects.items, effects.item_covariances)
+    sums = (
+        update_effects_by(
+            noise, users, ratings.by_user, left, effects.items, ratings.patterns,
+            prior=_inverse(effects.user_prior)[None], threads=threads,
+        ),
+        update_effects_by(
+            noise, items, ratings.by_item, left, effects.users, ratings.patterns,
+            prior=_inverse(effects.item_prior)[None], threads=threads,
+        ),
+    )  # fmt: skip
+    prior = noise_prior(
+        effects.noise[None], np.full(len(effects.users), strength), SMALLEST_VARIANCE
+    )
+    bound = _bound_of_effects(effects, sums)
+    bound += update_noise(
+        noise, ratings.by_user, left, users, items, ratings.patterns, prior, threads
+    )
+    _maximise_priors(effects, sums)
+    return bound / len(ratings.values)
+
+
+def _maximise_priors(effects: Effects, sums: tuple[Sums, Sums]) -> None:
+    """Set Σ_a and Σ_b to what makes the expected moments most likely."""
+    effects.user_prior[...] = _shrunk(sums[0].moment.sum(axis=0), len(effects.users))
+    effects.item_prior[...] = _shrunk(sums[1].moment.sum(axis=0), len(effects.items))
 
 
 def _maximise(
@@ -136,8 +214,7 @@ def _maximise(
     """Set μ, Σ_a, Σ_b and Σ_e to what makes the expected moments most likely."""
     present = ratings.patterns.present
     counts = np.bincount(ratings.patterns.of_rows, minlength=len(present)).astype(np.float64)
-    effects.user_prior[...] = _shrunk(sums[0].moment.sum(axis=0), len(effects.users))
-    effects.item_prior[...] = _shrunk(sums[1].moment.sum(axis=0), len(effects.items))
+    _maximise_priors(effects, sums)
     # μ: Σ n_p P_p (μ_new − μ) = Σ P_p Σ ê.
     system = np.einsum("p,pjk->jk", counts, P)
     # An aspect that nobody has rated keeps its level.
@@ -177,21 +254,20 @@ def _penalty(covariance: Floats, count: float) -> float:
     return float(SMALLEST_VARIANCE * count * np.trace(_inverse(covariance)) / 2)
 
 
-def _bound(
-    effects: Effects,
-    sums: tuple[Sums, Sums],
-    moments: Floats,
-    P: Floats,
-    counts: Floats,
-) -> float:
-    """Return the lower bound of the log-likelihood, but for a constant."""
+def _bound_of_noise(effects: Effects, moments: Floats, P: Floats, counts: Floats) -> float:
+    """Return E[ln p(r | effects, Σ_e)] + ln p(Σ_e), but for a constant."""
     present = P.diagonal(axis1=1, axis2=2) > 0
     sizes = present.sum(axis=1)
     both = present[:, :, None] & present[:, None, :]
     padded = np.where(both, effects.noise, np.eye(len(effects.noise)))
     of_noise = counts @ (np.linalg.slogdet(padded)[1] + sizes * np.log(2 * np.pi))
     total = -(of_noise + np.einsum("pjk,pkj->", P, moments)) / 2
-    total -= _penalty(effects.noise, counts.sum())
+    return float(total) - _penalty(effects.noise, counts.sum())
+
+
+def _bound_of_effects(effects: Effects, sums: tuple[Sums, Sums]) -> float:
+    """Return how far the posteriors of effects are from their priors: what a bound loses by it."""
+    total = 0.0
     for part, prior, rows in zip(
         sums, (effects.user_prior, effects.item_prior), (effects.users, effects.items), strict=True
     ):
