@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import dmrank
-from dmrank import DMR, ConfigError, ModelFileError, Ratings, make_ratings
+from dmrank import DMR, ConfigError, ModelFileError, Popularity, Ratings, make_ratings
+from dmrank.experiments.tuning import search_space
 
 QUICK = {"iterations": 400, "evaluate_every": 100, "batch_size": 512, "factors": 4}
 
@@ -61,6 +62,47 @@ def test_the_paper_is_one_call_away() -> None:
     assert (config.learning_rate, config.iterations, config.batch_size) == (0.03, 40_000, 2_000)
     assert (config.missing, config.prior_at, config.nonnegative) == ("zero", "paper", True)
     assert DMR.paper(margin=0).config.margin == 0
+
+
+def test_the_paper_has_none_of_what_came_later() -> None:
+    config = DMR.paper().config
+    assert (config.popularity_start, config.first_look) == (0, None)
+
+
+def test_popularity_comes_first(hotels: Ratings) -> None:
+    """Before much is learned, lists are those of popularity."""
+    split = hotels.split()
+    popular = Popularity().fit(split.train, validation=split.validation).history.validation[0]
+    options = {"iterations": 5, "evaluate_every": 5}
+    started, plain = (
+        DMR(**options, popularity_start=size)
+        .fit(split.train, validation=split.validation)
+        .history.validation[0]
+        for size in (1.5, 0)
+    )
+    assert started > 0.9 * popular
+    assert plain < 0.9 * popular
+
+
+def test_popularity_says_nothing_of_rated_pairs(hotels: Ratings) -> None:
+    one, other = (
+        DMR(**QUICK, rated_share=1.0, popularity_start=size).fit(hotels).arrays["users"]
+        for size in (1.5, 0)
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_looks_are_early_with_validation_only(hotels: Ratings) -> None:
+    split = hotels.split()
+    model = DMR(iterations=1_200, batch_size=64)
+    looks = model.fit(split.train, validation=split.validation).history.iterations
+    assert looks == [25, 50, 100, 200, 400, 500, 1_000, 1_200]
+    assert model.fit(split.train).history.iterations == [500, 1_000, 1_200]
+
+
+def test_nonnegative_is_not_searched() -> None:
+    assert "nonnegative" not in search_space(DMR.Config)
+    assert not any("nonnegative" in start for start in DMR.Config.starts)
 
 
 def test_correlations_are_correlations(hotels: Ratings) -> None:

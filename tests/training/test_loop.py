@@ -32,10 +32,11 @@ class Climb:
     def value(self) -> float:
         return -float(abs(self.parameters["x"][0] - 50))
 
-    def train(self, iterations: int = 100, patience: int = 3, **options) -> History:
-        return train(
-            self.run, self.parameters, self.state, Schedule(iterations, 10, patience), **options
-        )
+    def train(
+        self, iterations: int = 100, patience: int = 3, first_look: int | None = None, **options
+    ) -> History:
+        schedule = Schedule(iterations, 10, patience, first_look)
+        return train(self.run, self.parameters, self.state, schedule, **options)
 
 
 def test_without_validation_the_last_parameters_are_kept() -> None:
@@ -53,6 +54,56 @@ def test_the_best_parameters_are_kept_and_patience_ends_training() -> None:
     assert history.best_iteration == 50
     assert climb.value() == max(history.validation)
     assert "stopped improving" in history.stopped
+
+
+def test_the_first_looks_come_early() -> None:
+    climb = Climb()
+    history = climb.train(35, first_look=2, evaluate=climb.value)
+    assert history.iterations == [2, 4, 8, 10, 20, 30, 35]
+    assert Climb().train(25, first_look=10).iterations == [10, 20, 25]
+    assert Climb().train(3, first_look=2).iterations == [2, 3]
+
+
+def test_an_early_look_is_kept_if_it_was_the_best() -> None:
+    climb = Climb()
+    history = climb.train(first_look=1, evaluate=lambda: -float(abs(climb.parameters["x"][0] - 4)))
+    assert history.best_iteration == 4
+    assert climb.parameters["x"] == pytest.approx(4, abs=2)
+
+
+def test_early_looks_change_nothing_about_how_long_training_is() -> None:
+    """Neither do they use patience up, nor is a regular look measured by them."""
+    lengths = []
+    for first_look in (None, 1):
+        climb, values = Climb(), iter([9, 8, 7, 6] if first_look else [])
+        regular = iter([1, 2, 3, 4, 3, 3, 3, 3])
+
+        def value(climb: Climb = climb, early=values, regular=regular) -> float:
+            return next(early if climb.state["steps"][0] < 10 else regular)
+
+        history = climb.train(evaluate=value, first_look=first_look)
+        lengths.append(history.iterations[-1])
+    assert lengths == [70, 70]
+
+
+@pytest.mark.parametrize("killed_at", [1, 3, 7, 9, 12, 58])
+def test_a_run_with_early_looks_goes_on_with_the_same_bits(tmp_path: Path, killed_at: int) -> None:
+    def checkpoint() -> Checkpoint:
+        return Checkpoint(tmp_path, {}, every_seconds=0)
+
+    def value_of(climb: Climb) -> float:
+        # Best at the second early look, then at iteration 30.
+        return -float(abs(climb.parameters["x"][0] - (2 if climb.state["steps"] < 10 else 30)))
+
+    def run(climb: Climb, **options) -> History:
+        return climb.train(first_look=1, evaluate=lambda: value_of(climb), **options)
+
+    whole, killed, resumed = Climb(), Climb(interrupt_at=killed_at), Climb()
+    expected = run(whole)
+    run(killed, checkpoint=checkpoint())
+    assert run(resumed, checkpoint=checkpoint()) == expected
+    assert expected.iterations[-1] == 60
+    np.testing.assert_array_equal(resumed.parameters["x"], whole.parameters["x"])
 
 
 def test_an_interrupt_keeps_the_best_so_far(capsys) -> None:

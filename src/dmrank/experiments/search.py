@@ -115,14 +115,15 @@ class ParameterSearch:
         import optuna
 
         model = self.kind(**{**self.given, **chosen})
+        every: int = getattr(model.config, "evaluate_every", 1)
         seen = History()
 
         def report(history: History) -> None:
             nonlocal seen
             seen = history
-            value = history.validation[-1]
-            if not np.isnan(value):
-                trial.report(value, step=len(history.validation))
+            value, looks = _at_regular_looks(history, every)
+            if not np.isnan(value) and looks > 0:
+                trial.report(value, step=looks)
                 if trial.should_prune():
                     raise optuna.TrialPruned
 
@@ -195,6 +196,16 @@ class ParameterSearch:
             for number, trial in enumerate(finished)
         ]
         return best, pl.DataFrame(rows)
+
+
+def _at_regular_looks(history: History, every: int) -> tuple[float, int]:
+    """Return the last value and the number of regular looks; none before the first of them.
+
+    Early looks are no reason to give a trial up, but what one of them found is not lost.
+    """
+    looks = sum(iteration >= every for iteration in history.iterations)
+    early = history.validation[: len(history.validation) - looks]
+    return max([history.validation[-1], *early]), looks
 
 
 def _suggest(trial: optuna.Trial, name: str, search: Search) -> Any:

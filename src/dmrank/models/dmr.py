@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -21,8 +22,8 @@ from dmrank.models.kinds.factored import FactorConfig, FactorModel
 from dmrank.support.arrays import Array, Codes, Floats
 from dmrank.support.errors import ConfigError
 from dmrank.training.data import TrainingData
-from dmrank.training.loop import RunIterations
-from dmrank.training.means import item_means
+from dmrank.training.loop import RunIterations, Schedule
+from dmrank.training.means import item_means, standard_popularity
 from dmrank.training.pairwise.dmr import run_iterations
 from dmrank.training.pairwise.dmr_settings import CovariancePrior, StepSettings
 from dmrank.training.pairwise.parameters import (
@@ -31,6 +32,7 @@ from dmrank.training.pairwise.parameters import (
     Parameters,
     empty_accumulators,
     initial_parameters,
+    start_at_popularity,
 )
 from dmrank.training.pairwise.prior import prior_covariance
 
@@ -67,21 +69,27 @@ class DMRConfig(FactorConfig):
     """Share of training pairs whose second item is rated, too."""
     hard_negatives: Annotated[Count, Search((1, 5))] = 1
     """An unrated second item is the best-scored of so many."""
-    nonnegative: Annotated[bool, Search((False, True))] = False
-    """Keep factors at or above 0 [ℝ₊]."""
+    nonnegative: bool = False
+    """Keep factors at or above 0 [ℝ₊]; on small files this left users without any."""
     item_offsets: bool = False
     """Give each item a learned offset per aspect, started at its user-adjusted mean rating."""
     offset_regularization: NotNegative = 0.0
     """Weight of the Gaussian prior of the item offsets per sampled pair."""
     initial_deviation: Annotated[float, Field(gt=0, le=10)] = 0.1
     """Standard deviation of the factors before training."""
+    popularity_start: NotNegative = 1.5
+    """Size of popularity in the first factor before training, times 1 − `rated_share`; 0: none."""
+    first_look: Count | None = 25
+    """Iterations before the first look at the validation set; until the first regular one
+    others follow, at twice as many each, and do not count for patience. None: regular ones only."""
 
     starts: ClassVar[tuple[dict[str, Any], ...]] = (
         # Heavy tails bear hard negatives, which bring the best lists on dense data.
         {"family": "student", "hard_negatives": 5, "factors": 40, "regularization": 0.02},
-        # The paper's own step size and sign.
-        {"nonnegative": True, "learning_rate": 0.03},
+        # The paper's own step size.
+        {"learning_rate": 0.03},
     )
+    before: ClassVar[dict[str, Any]] = {"popularity_start": 0.0, "first_look": None}
 
 
 class DMR(FactorModel):
@@ -121,6 +129,7 @@ class DMR(FactorModel):
             "iterations": 40_000, "batch_size": 2_000, "rated_share": 0.0, "hard_negatives": 1,
             "covariance": "personalized", "family": "gaussian", "prior_at": "paper",
             "nonnegative": True, "item_offsets": False, "missing": "zero",
+            "popularity_start": 0.0, "first_look": None,
         }  # fmt: skip
         return cls(**settings | changes)
 
@@ -142,6 +151,8 @@ class DMR(FactorModel):
         )
         if fitting.warm_start is not None:
             fitting.warm_start.carry_over(parameters._asdict())
+        else:
+            self._start_at_popularity(data, parameters)
         accumulators = empty_accumulators(parameters)
         self._train_on_pairs(
             fitting,
@@ -151,6 +162,18 @@ class DMR(FactorModel):
             samples_per_iteration=config.batch_size * (1 if config.covariance == "identity" else 2),
             also_learned={"prior_covariance": sigma_prior.astype(np.float32)},
         )
+
+    def _start_at_popularity(self, data: TrainingData, parameters: Parameters) -> None:
+        config, popularity = self.config, standard_popularity(data)
+        if config.nonnegative:
+            # V_i → V_i + c changes no pair.
+            popularity -= popularity.min()
+        size = config.popularity_start * (1 - config.rated_share)
+        start_at_popularity(parameters, popularity, size)
+
+    def _schedule(self, fitting: Fitting) -> Schedule:
+        early = self.config.first_look if fitting.validator is not None else None
+        return replace(super()._schedule(fitting), first_look=early)
 
     def _prior(self, sigma_prior: Floats) -> CovariancePrior:
         """Return the inverse-Wishart prior of every Σ (paper 3.2.2)."""

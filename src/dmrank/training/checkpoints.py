@@ -27,6 +27,7 @@ class Saved:
     arrays: dict[str, Array]
     best_arrays: dict[str, Array]
     best_value: float
+    best_regular: float
     since_best: int
     history: History
 
@@ -67,7 +68,6 @@ class Checkpoint:
                     f"{metadata['run'].get(name)!r}, not {value!r}; use another folder or "
                     "delete the file"
                 )
-        best = metadata["best_value"]
         return Saved(
             iteration=metadata["iteration"],
             arrays={name: a for name, a in arrays.items() if not name.startswith(_BEST)},
@@ -77,7 +77,9 @@ class Checkpoint:
                 for name, a in arrays.items()
                 if name.startswith(_BEST)
             },
-            best_value=-float("inf") if best is None else best,
+            best_value=_number(metadata["best_value"]),
+            # Checkpoints of before there were early evaluations have regular ones alone.
+            best_regular=_number(metadata.get("best_regular", metadata["best_value"])),
             since_best=metadata["since_best"],
             history=History(**metadata["history"]),
         )
@@ -93,7 +95,8 @@ class Checkpoint:
         metadata = {
             "run": self.run,
             "iteration": state.iteration,
-            "best_value": None if state.best_value == -float("inf") else state.best_value,
+            "best_value": _json(state.best_value),
+            "best_regular": _json(state.best_regular),
             "since_best": state.since_best,
             "history": asdict(state.history),
         }
@@ -103,3 +106,12 @@ class Checkpoint:
         except OSError as error:
             say(f"checkpoint not written to {self.path}: {error}; training goes on")
         self._last_save = time.monotonic()
+
+
+def _json(value: float) -> float | None:
+    """Return a number as JSON has it, which knows no infinity."""
+    return None if value == -float("inf") else value
+
+
+def _number(value: float | None) -> float:
+    return -float("inf") if value is None else value

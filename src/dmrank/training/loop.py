@@ -29,26 +29,68 @@ class Schedule:
         Iterations between two evaluations.
     patience : int
         Evaluations without a better one after which training stops.
+    first_look : int or None
+        The iteration of an early evaluation, before the regular ones; others follow at twice as
+        many iterations each. What few ratings teach is learned and unlearned before the first
+        regular evaluation. Patience knows regular ones alone: early ones change what is kept, not
+        how long training is.
     """
 
     iterations: int
     evaluate_every: int
     patience: int
+    first_look: int | None = None
+
+    def next_look(self, iteration: int) -> int:
+        """Return when the next evaluation is, after so many iterations.
+
+        Examples
+        --------
+        >>> schedule, looks = Schedule(1_200, 500, patience=10, first_look=100), [0]
+        >>> while looks[-1] < 1_200:
+        ...     looks.append(schedule.next_look(looks[-1]))
+        >>> looks
+        [0, 100, 200, 400, 500, 1000, 1200]
+        """
+        early = self.first_look
+        while early is not None and early <= iteration:
+            early *= 2
+        regular = (iteration // self.evaluate_every + 1) * self.evaluate_every
+        if early is None or iteration >= self.evaluate_every:
+            early = regular
+        return min(early, regular, self.iterations)
+
+    def is_regular(self, iteration: int) -> bool:
+        """Return whether an evaluation counts for patience."""
+        return self.first_look is None or iteration >= self.evaluate_every
 
 
 @dataclass
 class _Best:
-    """The parameters with the best validation value so far."""
+    """The parameters with the best validation value so far.
+
+    Attributes
+    ----------
+    value, regular : float
+        The best value of all evaluations, and of the regular ones.
+    since : int
+        Regular evaluations since the best of them.
+    arrays : dict of str to array
+        The parameters that had the best value of all.
+    """
 
     value: float = -np.inf
+    regular: float = -np.inf
     since: int = 0
     arrays: dict[str, Array] = field(default_factory=dict)
 
-    def offer(self, value: float, parameters: Arrays) -> None:
+    def offer(self, value: float, parameters: Arrays, *, is_regular: bool) -> None:
         if value > self.value:
-            self.value, self.since = value, 0
+            self.value = value
             self.keep(parameters)
-        else:
+        if is_regular and value > self.regular:
+            self.regular, self.since = value, 0
+        elif is_regular:
             self.since += 1
 
     def keep(self, parameters: Arrays) -> None:
@@ -106,14 +148,14 @@ def train(
         first, history = saved.iteration, saved.history
         for name, array in {**parameters, **state}.items():
             array[...] = saved.arrays[name]
-        best = _Best(saved.best_value, saved.since_best, saved.best_arrays)
+        best = _Best(saved.best_value, saved.best_regular, saved.since_best, saved.best_arrays)
         say(f"resumed at iteration {first:,}")
     if not best.arrays:
         best.keep(parameters)
     try:
         with bar(title, total=schedule.iterations) as progress:
             while first < schedule.iterations and best.since < schedule.patience:
-                count = min(schedule.evaluate_every, schedule.iterations - first)
+                count = schedule.next_look(first) - first
                 started = time.perf_counter()
                 objective = _mean(run(first, count))
                 seconds = time.perf_counter() - started
@@ -127,7 +169,7 @@ def train(
                 if evaluate is None or keep_last:
                     best.keep(parameters)
                 else:
-                    best.offer(value, parameters)
+                    best.offer(value, parameters, is_regular=schedule.is_regular(first))
                 if checkpoint is not None:
                     checkpoint.save(
                         Saved(
@@ -135,6 +177,7 @@ def train(
                             {**parameters, **state},
                             best.arrays,
                             best.value,
+                            best.regular,
                             best.since,
                             history,
                         ),

@@ -62,6 +62,12 @@ def item_means(data: TrainingData, shrinkage: float = 5.0) -> Float32s:
     return means
 
 
+def standard_popularity(data: TrainingData) -> Float32s:
+    """Return ln(1 + n_i) of each item, standardised; 0 if all are equally popular."""
+    logs = np.log1p(data.item_counts.astype(np.float64))
+    return ((logs - logs.mean()) / max(float(logs.std()), 1e-6)).astype(np.float32)
+
+
 def _mean(values: Float32s) -> float:
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else 0.0

@@ -44,7 +44,6 @@ class TrainedModel(Model):
             Makes the arrays that the model ranks with from the current parameters; by default
             these are the parameters themselves.
         """
-        config = self.config
         take = learned or (lambda: dict(parameters))
 
         def evaluate() -> float:
@@ -55,7 +54,7 @@ class TrainedModel(Model):
             run,
             parameters,
             state,
-            Schedule(config.iterations, config.evaluate_every, config.patience),
+            self._schedule(fitting),
             evaluate=None if fitting.validator is None else evaluate,
             checkpoint=self._checkpoint(fitting),
             callback=fitting.callback,
@@ -69,6 +68,11 @@ class TrainedModel(Model):
         if not self.history.iterations or np.isnan(self.history.validation).all():
             return {}
         return {"iterations": self.history.best_iteration}
+
+    def _schedule(self, fitting: Fitting) -> Schedule:  # noqa: ARG002
+        """Return how long to train, and when to look at validation."""
+        config = self.config
+        return Schedule(config.iterations, config.evaluate_every, config.patience)
 
     def _checkpoint(self, fitting: Fitting) -> Checkpoint | None:
         folder, ratings = fitting.checkpoint, fitting.ratings
