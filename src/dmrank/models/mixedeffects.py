@@ -130,13 +130,8 @@ class MixedEffects(TrainedModel):
             return
         left = mean_residuals(data.values - self._effects(data.row_users, data.items))
         rows = SparseRows(data.user_ptr, data.items, left)
-        weights = regress_left(
-            rows,
-            len(data.item_counts),
-            config.personal_regularization,
-            config.personal_weights_per_item,
-            config.threads,
-        )
+        shape = config.personal_regularization, config.personal_weights_per_item
+        weights = regress_left(rows, len(data.item_counts), *shape, config.threads)
         strength = config.personal_strength
         if strength is None:
             assert fitting.validation is not None
@@ -159,17 +154,17 @@ class MixedEffects(TrainedModel):
     def scoring_vectors(self, weights: Float32s) -> Vectors | None:
         if self._personal() is not None:
             return None
-        users, items = self.arrays["users"] @ weights, self.arrays["items"] @ weights
+        users, items = mixed(self.arrays["users"], weights), mixed(self.arrays["items"], weights)
         ones = np.ones_like(users), np.ones_like(items)
         return Vectors(np.column_stack([ones[0], users]), np.column_stack([items, ones[1]]))
 
     def score_block(self, users: Codes, weights: Float32s) -> Float32s:
-        personal, items = self._personal(), self.arrays["items"]
+        personal = self._personal()
         if personal is None:
             return super().score_block(users, weights)
-        scores = np.empty((len(users), len(items)), dtype=np.float32)
-        scores[:] = items @ weights
-        scores += (self.arrays["users"][users] @ weights)[:, None]
+        scores = np.empty((len(users), len(self.arrays["items"])), dtype=np.float32)
+        scores[:] = mixed(self.arrays["items"], weights)
+        scores += mixed(self.arrays["users"][users], weights)[:, None]
         # Items that were folded in have no personal part.
         own = personal.block(users, self.config.threads)
         scores[:, : own.shape[1]] += weights.sum() * own
@@ -238,6 +233,11 @@ class MixedEffects(TrainedModel):
 
     def _folding(self) -> EffectsFolding:
         return EffectsFolding(self.arrays, self.config.noise_strength, self.config.threads)
+
+
+def mixed(effects: Float32s, weights: Float32s) -> Float32s:
+    """Return effects as a mix of aspects weighs them, each the same whoever is beside it."""
+    return np.einsum("nk,k->n", effects, weights)
 
 
 def _learned(effects: Effects) -> dict[str, Array]:

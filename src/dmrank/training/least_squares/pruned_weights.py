@@ -16,6 +16,8 @@ from dmrank.training.least_squares.item_regression import SparseRows
 _COLUMNS = 256
 _USERS_PER_TASK = 8
 _PAIRS_PER_TASK = 4_096
+#: To look a weight up takes as long as to add so many that lie side by side.
+_LOOK_UP = 50
 
 
 class Pruned(NamedTuple):
@@ -87,9 +89,7 @@ def _score_all(
     for n in range(start, stop):
         own = scores[n]
         for place in range(rows.pointer[users[n]], rows.pointer[users[n] + 1]):
-            item, value = rows.items[place], rows.values[place]
-            for entry in range(weights.pointer[item], weights.pointer[item + 1]):
-                own[weights.items[entry]] += value * weights.values[entry]
+            _add_row(own, weights, rows.items[place], rows.values[place])
 
 
 def score_pairs(
@@ -117,10 +117,33 @@ def _score_pairs(
     weights: SparseRows,
     scores: Float32s,
 ) -> None:
+    """Score pairs: one by one, or from the scores of all items for a user who has many."""
     users, items = pairs
-    for n in range(start, stop):
-        for place in range(rows.pointer[users[n]], rows.pointer[users[n] + 1]):
-            scores[n] += rows.values[place] * _weight(weights, rows.items[place], items[n])
+    every = np.zeros(len(weights.pointer) - 1, np.float32)
+    row_length = len(weights.items) / max(len(every), 1)
+    first = start
+    while first < stop:
+        user, last = users[first], first + 1
+        while last < stop and users[last] == user:
+            last += 1
+        begin, end = rows.pointer[user], rows.pointer[user + 1]
+        if (last - first) * _LOOK_UP < row_length:
+            for n in range(first, last):
+                for place in range(begin, end):
+                    scores[n] += rows.values[place] * _weight(weights, rows.items[place], items[n])
+        else:
+            every[:] = 0
+            for place in range(begin, end):
+                _add_row(every, weights, rows.items[place], rows.values[place])
+            for n in range(first, last):
+                scores[n] = every[items[n]]
+        first = last
+
+
+@compiled
+def _add_row(total: Float32s, weights: SparseRows, row: int, value: np.float32) -> None:
+    for entry in range(weights.pointer[row], weights.pointer[row + 1]):
+        total[weights.items[entry]] += value * weights.values[entry]
 
 
 @compiled
