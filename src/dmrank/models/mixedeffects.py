@@ -112,7 +112,7 @@ class MixedEffects(TrainedModel):
 
     def _learn_personal_part(self, fitting: Fitting, data: TrainingData) -> None:
         """Regress what is left of ratings item on item, and see what it is worth."""
-        config, arrays = self.config, self.arrays
+        config = self.config
         if config.personal_strength is None and fitting.validation is None:
             return
         left = mean_residuals(data.values - self._effects(data.row_users, data.items))
@@ -130,7 +130,7 @@ class MixedEffects(TrainedModel):
                 score_pairs(rows, users, items, weights, config.threads),
             )
         if strength > 0:
-            self.arrays = arrays | {
+            self.arrays |= {
                 "personal_weights": weights,
                 "personal_strength": np.array([strength], dtype=np.float32),
                 "personal_spans": spans_of(rows.pointer, len(rows.pointer) - 1),
@@ -144,10 +144,8 @@ class MixedEffects(TrainedModel):
 
     def _personal(self) -> SparseRows:
         """Return what is left of ratings; that of user u, from start to end, is row 2u."""
-        arrays = self.arrays
-        if "personal_spans" in arrays:
-            spans = arrays["personal_spans"]
-        else:  # a file from before users could be folded in
+        arrays, spans = self.arrays, self.arrays.get("personal_spans")
+        if spans is None:  # a file from before users could be folded in
             spans = spans_of(arrays["personal_pointer"], len(self.catalogue.users))
         return SparseRows(spans.reshape(-1), arrays["personal_items"], arrays["personal_left"])
 
@@ -173,10 +171,8 @@ class MixedEffects(TrainedModel):
     def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         scores = self._effects(users, items)
         if "personal_weights" in self.arrays:
-            own, known = (
-                self.arrays["personal_weights"],
-                items < len(self.arrays["personal_weights"]),
-            )
+            own = self.arrays["personal_weights"]
+            known = items < len(own)
             scores[known] += score_pairs(
                 self._personal(), 2 * users[known], items[known], own, self.config.threads
             )[:, None]
