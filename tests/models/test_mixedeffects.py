@@ -156,6 +156,14 @@ def test_noise_is_that_of_the_user() -> None:
     assert completed["b_sd"][0] < 0.7 * completed["b_sd"][1]
 
 
+def test_looking_more_often_changes_no_bit(split: dmrank.Split) -> None:
+    seldom, often = (
+        MixedEffects(evaluate_every=every).fit(split.train).arrays for every in (10, 2)
+    )
+    for name, array in seldom.items():
+        np.testing.assert_array_equal(often[name], array)
+
+
 def test_a_strong_prior_is_one_noise_for_all(split: dmrank.Split) -> None:
     model = MixedEffects(noise_strength=1e9).fit(split.train)
     common = model.arrays["noise"][np.tril_indices(len(model.catalogue.aspects))]

@@ -134,13 +134,14 @@ def run_rounds(
 
     With a strength κ, rounds are those of a noise for each user.
     """
-    if noise_strength is not None:
-        return np.array(
-            [_round_of_own_noise(ratings, effects, noise_strength, threads) for _ in range(count)]
-        )
-    bounds = np.array([_round(ratings, effects, threads) for _ in range(count)])
-    effects.user_noise[...] = packed_matrix(effects.noise)
-    return bounds
+    return np.array(
+        [
+            _round(ratings, effects, threads)
+            if noise_strength is None
+            else _round_of_own_noise(ratings, effects, noise_strength, threads)
+            for _ in range(count)
+        ]
+    )
 
 
 def _round(ratings: CrossedRatings, effects: Effects, threads: int | None) -> float:
@@ -227,6 +228,7 @@ def _maximise(
     moved += counts[:, None, None] * steps[:, :, None] * steps[:, None, :]
     effects.level[...] += step
     effects.noise[...] = _shrunk(_completed(moved, counts, effects.noise, P), counts.sum())
+    effects.user_noise[...] = packed_matrix(effects.noise)
 
 
 def _completed(moments: Floats, counts: Floats, noise: Floats, P: Floats) -> Floats:

@@ -1,0 +1,283 @@
+"""Hurdle beside its opponents: lists by every aspect, on five splits, tuned and with defaults.
+
+    python -m benchmarks.beyond --tune --runs RUNS [--files yahoo-movies …] [--trials 8]
+    python -m benchmarks.beyond --fit --runs RUNS [--files …] [--seeds 1 2 3 4 5] [--by time]
+    python -m benchmarks.beyond --show --runs RUNS
+
+Settings are tuned on validation of seed 1, with the same number of trials for every model that has
+something to tune (on the ratings of some users where there are many). Test parts of seeds 1 to 5
+are looked at once, by `--fit`; what is done is kept in the folder RUNS, so that a killed run goes
+on. A user's value is the mean over splits; tests are paired over users, with Holm's correction.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+import dmrank
+from dmrank.evaluation import bootstrap_interval, evaluate, lift, rated_pairs
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")
+OURS = "Hurdle"
+METRICS = ("ap", "ndcg@10", "ndcg@50")
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+#: More training rows than these are cut to those of some users for tuning.
+TUNING_ROWS = 60_000
+DMR_R = {"rated_share": 1.0, "item_offsets": True, "regularization": 0.1, "iterations": 1_500}
+
+#: Each model, whether it is tuned, and whether it stops early on validation.
+MODELS: dict[str, tuple[Callable[..., dmrank.Model], bool, bool]] = {
+    "Popularity": (dmrank.Popularity, False, True),
+    "ItemMean": (dmrank.ItemMean, True, True),
+    "PTF": (dmrank.PTF, True, True),
+    "M-BPR": (dmrank.MBPR, True, True),
+    "DMR": (dmrank.DMR, True, True),
+    "DMR-R": (lambda **given: dmrank.DMR(**{**DMR_R, **given}), False, False),
+    "EASE, plain": (
+        lambda **given: dmrank.EASE(**{"activity_exponent": 0.0, "dropout": 0.0, **given}),
+        True,
+        True,
+    ),
+    "EASE": (dmrank.EASE, True, True),
+    "iALS": (dmrank.IALS, True, True),
+    "Cooccurrence": (dmrank.Cooccurrence, True, True),
+    OURS: (dmrank.Hurdle, False, True),
+}
+KINDS: dict[str, type[dmrank.Model]] = {
+    "ItemMean": dmrank.ItemMean, "PTF": dmrank.PTF, "M-BPR": dmrank.MBPR, "DMR": dmrank.DMR,
+    "EASE, plain": dmrank.EASE, "EASE": dmrank.EASE, "iALS": dmrank.IALS,
+    "Cooccurrence": dmrank.Cooccurrence,
+}  # fmt: skip
+
+
+def split_of(file: str, seed: int, by: str = "random") -> dmrank.Split:
+    ratings = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False)
+    return ratings.split(seed=seed) if by == "random" else ratings.split(by="time")
+
+
+def some_users(split: dmrank.Split) -> dmrank.Split:
+    """Keep users whose training rows are not too many to tune on."""
+    sizes = np.diff(split.train.user_pointer)
+    order = np.random.default_rng(0).permutation(len(sizes))
+    kept = np.zeros(len(sizes), dtype=np.bool_)
+    kept[order[np.cumsum(sizes[order]) <= TUNING_ROWS]] = True
+    parts = (split.train, split.validation, split.test)
+    return dmrank.Split(*(part.select(np.flatnonzero(kept[part.user_codes])) for part in parts))
+
+
+def tune(file: str, trials: int, runs: Path, threads: int | None) -> None:
+    """Find settings on validation of seed 1; those of the members are the Hurdle's."""
+    whole = split_of(file, 1)
+    part = whole if len(whole.train) <= TUNING_ROWS else some_users(whole)
+    for name, kind in KINDS.items():
+        target = runs / file / "tuned" / f"{name}.json"
+        if target.exists():
+            continue
+        given: dict[str, Any] = {"threads": threads}
+        if "patience" in kind.Config.model_fields and name in ("DMR", "M-BPR"):
+            given["patience"] = 4
+        if name == "EASE, plain":
+            given |= {"activity_exponent": 0.0, "dropout": 0.0}
+        started = time.perf_counter()
+        # The regression of all items is as quick on all users, and is another on few.
+        of = whole if kind in (dmrank.EASE, dmrank.IALS, dmrank.Cooccurrence) else part
+        found = dmrank.tune(kind, of, trials=trials, parameters=given)
+        chosen = {key: found.parameters[key] for key in found.trials.columns[4:]}
+        keep(target, {"parameters": chosen, "value": found.value, "trials": len(found.trials)})
+        print(f"{file} {name}: {found} in {time.perf_counter() - started:.0f} s", flush=True)
+
+
+def settings(file: str, name: str, runs: Path) -> dict[str, Any]:
+    def found(each: str) -> dict[str, Any]:
+        text = (runs / file / "tuned" / f"{each}.json").read_text(encoding="utf-8")
+        return json.loads(text)["parameters"]
+
+    if name == OURS:
+        members = {"ease": "EASE", "ials": "iALS", "cooccurrence": "Cooccurrence"}
+        return {"members": {member: found(each) for member, each in members.items()}}
+    return found(name) if name in KINDS else {}
+
+
+def keep(target: Path, values: dict[str, Any]) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_suffix(".part")
+    temporary.write_text(json.dumps(values), encoding="utf-8")
+    temporary.rename(target)
+
+
+def fit(file: str, seed: int, by: str, kind: str, runs: Path, threads: int | None) -> None:
+    """Fit every model on one split, and keep what each user gets of it."""
+    split = split_of(file, seed, by)
+    for name, (make, _, validated) in MODELS.items():
+        target = runs / file / f"{by}-{seed}-{kind}" / f"{name}.json"
+        if target.exists():
+            continue
+        given = settings(file, name, runs) if kind == "tuned" else {}
+        started = time.perf_counter()
+        model = make(threads=threads, seed=seed, **given)
+        model.fit(split.train, validation=split.validation if validated else None)
+        if name == OURS and kind == "tuned":
+            # What is tuned is chosen by NDCG@10: the share as well, not the largest that is good.
+            best = int(np.argmax(model.arrays["curve.values"]))
+            model = model.with_preference(float(model.arrays["curve.shares"][best]))
+        seconds = time.perf_counter() - started
+        keep(target, {"seconds": seconds, **judge(model, split, name, threads)})
+        print(f"{file} {by} {seed} {kind} {name}: {seconds:.0f} s", flush=True)
+
+
+def judge(
+    model: dmrank.Model, split: dmrank.Split, name: str, threads: int | None
+) -> dict[str, Any]:
+    """Ask a model for everything that is compared."""
+    report = evaluate({name: model}, split, metrics=METRICS, threads=threads)
+    codes = split.train.users.codes(report.users)
+    found: dict[str, Any] = {}
+    for metric in METRICS:
+        each = [report.values[name, aspect, metric] for aspect in report.aspects]
+        with warnings.catch_warnings():  # a user without a rating on any aspect
+            warnings.simplefilter("ignore", RuntimeWarning)
+            mean = np.nanmean(each, axis=0)
+        primary = report.values[name, report.primary_aspect, metric]
+        found[f"{metric} overall"] = by_user(primary, codes, len(split.train.users))
+        found[f"{metric} average"] = by_user(mean, codes, len(split.train.users))
+    pairs = rated_pairs(split)
+    found["pairs"] = pairs.accuracy(model).pooled
+    found["contrast"] = pairs.contrast(model).pooled
+    if name == OURS:
+        found["preference"] = model.preference
+        for share in (model.preference, *SHARES):
+            measured = lift(model.with_preference(share), split, threads=threads)
+            per_user = measured.mean_per_user(specific=True)
+            low, high = bootstrap_interval(per_user)
+            ndcg = evaluate({name: model.with_preference(share)}, split, metrics=["ndcg@10"])
+            found.setdefault("curve", []).append(
+                {
+                    "share": share,
+                    "specific": float(np.nanmean(per_user)) if len(per_user) else None,
+                    "interval": [low, high],
+                    "lift": float(np.nanmean(measured.mean_per_user())) if len(per_user) else None,
+                    "ndcg": float(ndcg.table()["ndcg@10 average"][0]),
+                }
+            )
+    return found
+
+
+def by_user(values: NDArray[np.float64], codes: NDArray[np.integer], users: int) -> list[float]:
+    table = np.full(users, np.nan)
+    table[codes] = values
+    return table.tolist()
+
+
+def show(runs: Path, by: str) -> None:
+    """Print means over splits, and what each model is behind the Hurdle."""
+    for file in FILES:
+        for kind in ("tuned", "default"):
+            folders = sorted((runs / file).glob(f"{by}-*-{kind}"))
+            if folders:
+                print(f"\n{file}, {kind}, {len(folders)} splits")
+                show_table(folders)
+
+
+def show_table(folders: list[Path]) -> None:
+    keys = [f"{metric} {of}" for of in ("overall", "average") for metric in METRICS]
+    tables: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for name in MODELS:
+        files = [folder / f"{name}.json" for folder in folders]
+        if not all(file.exists() for file in files):
+            continue
+        each = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        with warnings.catch_warnings():  # a user without a test rating in any split
+            warnings.simplefilter("ignore", RuntimeWarning)
+            tables[name] = {
+                key: np.nanmean(np.array([one[key] for one in each], dtype=float), axis=0)
+                for key in keys
+            }
+        cells = " ".join(f"{np.nanmean(tables[name][key]):.4f}" for key in keys)
+        orders = " ".join(f"{np.mean([one[key] for one in each]):.4f}" for key in PAIRED)
+        seconds = np.mean([one["seconds"] for one in each])
+        print(f"{name:14} {cells}   {orders}   {seconds:.0f} s")
+        if name == OURS:
+            show_curve(each)
+    if OURS in tables:
+        show_tests(tables, keys)
+
+
+PAIRED = ("pairs", "contrast")
+
+
+def show_curve(each: list[dict[str, Any]]) -> None:
+    for n, point in enumerate(each[0]["curve"]):
+        rows = [one["curve"][n] for one in each]
+        if point["specific"] is None:
+            continue
+        mean = {key: np.mean([row[key] for row in rows]) for key in ("specific", "lift", "ndcg")}
+        intervals = " ".join(
+            f"[{row['interval'][0]:+.4f}, {row['interval'][1]:+.4f}]" for row in rows
+        )
+        shares = sorted({row["share"] for row in rows})
+        print(
+            f"    share {shares}: specific lift {mean['specific']:+.4f} {intervals}, "
+            f"lift {mean['lift']:+.4f}, NDCG@10 {mean['ndcg']:.4f}"
+        )
+
+
+def show_tests(tables: dict[str, dict[str, NDArray[np.float64]]], keys: list[str]) -> None:
+    for key in keys:
+        others = [name for name in tables if name != OURS]
+        gains = [tables[OURS][key] - tables[name][key] for name in others]
+        tests = [stats.ttest_1samp(gain[~np.isnan(gain)], 0.0).pvalue for gain in gains]
+        order, worst = np.argsort(tests), 0.0
+        adjusted = dict.fromkeys(others, 1.0)
+        for place, index in enumerate(order):
+            worst = max(worst, min(1.0, (len(tests) - place) * tests[index]))
+            adjusted[others[index]] = worst
+        best = max(others, key=lambda name: float(np.nanmean(tables[name][key])))
+        gain = float(np.nanmean(tables[OURS][key]) / np.nanmean(tables[best][key]) - 1)
+        behind = [
+            name
+            for name, each in zip(others, gains, strict=True)
+            if np.nanmean(each) < 0 and adjusted[name] < 0.05
+        ]
+        print(
+            f"    {key}: {gain:+.1%} over {best}, p = {adjusted[best]:.2g}"
+            + (f"; significantly behind {', '.join(behind)}" if behind else "")
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
+    parser.add_argument("--by", choices=("random", "time"), default="random")
+    parser.add_argument("--trials", type=int, default=8)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--runs", type=Path, required=True, help="folder that keeps what is done")
+    arguments = parser.parse_args()
+    for file in arguments.files:
+        if arguments.tune:
+            tune(file, arguments.trials, arguments.runs, arguments.threads)
+        if arguments.fit:
+            seeds = arguments.seeds if arguments.by == "random" else [1]
+            for seed in seeds:
+                for kind in ("tuned", "default"):
+                    fit(file, seed, arguments.by, kind, arguments.runs, arguments.threads)
+    if arguments.show:
+        show(arguments.runs, arguments.by)
+
+
+if __name__ == "__main__":
+    main()
