@@ -17,8 +17,9 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 #: In the order of the paper.
 EXHIBITS = (
     "table-1", "table-1-aspects", "table-2", "table-2-sampled", "table-2-aspects",
-    "table-2-metrics", "table-3", "table-4", "figure-1", "figure-2", "figure-3", "figure-4",
-    "figure-4-calibration", "figure-5a", "figure-5b", "settings",
+    "table-2-metrics", "table-3", "lists-by-aspect", "preference", "table-4", "figure-1",
+    "figure-2", "figure-3", "figure-4", "figure-4-calibration", "figure-5a", "figure-5b",
+    "settings",
 )  # fmt: skip
 
 

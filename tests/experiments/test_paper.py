@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dmrank import ConfigError, DataError, MixedEffects, Ratings, make_ratings
+from dmrank import ConfigError, DataError, Hurdle, MixedEffects, Ratings, load, make_ratings
 from dmrank.experiments import run_paper
 from dmrank.experiments.budgets import BUDGETS, Budget
 from dmrank.experiments.contenders import CONTENDERS, find_contenders
@@ -73,6 +73,59 @@ def test_lists_by_aspect_are_shown_where_items_can_be_judged(tmp_path: Path) -> 
     assert of_ease["lift"] == 0
     assert of_ease["overlap"] == 1
     assert (tmp_path / "run" / "figures" / "lists-by-aspect.png").exists()
+
+
+@pytest.fixture(scope="module")
+def with_hurdle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of Hurdle and one of its members, on items that can be judged."""
+    ratings = make_ratings(500, 120, 14_000, aspects=["overall", "value"], seed=1).ratings
+    folder = tmp_path_factory.mktemp("paper") / "hurdle"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BUDGETS, "tiny", TINY)
+        run_paper(ratings, folder, models=["EASE", "Hurdle"], budget="tiny")
+    return folder
+
+
+def test_a_hurdle_has_the_settings_that_its_members_were_tuned_to(with_hurdle: Path) -> None:
+    model = load(with_hurdle / "work" / "models" / "Hurdle-0.dmrank")
+    assert isinstance(model, Hurdle)
+    members = model.config.members
+    for name in ("EASE", "iALS", "Cooccurrence"):
+        chosen = json.loads((with_hurdle / "work" / "chosen" / f"{name}.json").read_text())
+        assert chosen["parameters"].items() <= members[name.lower()].items()
+    assert members["ials"]["iterations"] == 1  # as iALS itself has in this budget
+    assert model.members["ease"].config.regularization == members["ease"]["regularization"]
+    table = pl.read_csv(with_hurdle / "tables" / "settings.csv")
+    assert table["model"].to_list() == ["EASE", "Hurdle"]
+    shown = table.filter(pl.col("model") == "Hurdle")["settings"].item()
+    assert "EASE: regularization" in shown
+    assert "Cooccurrence: neighbours" in shown
+
+
+def test_lists_go_from_exposure_to_preference(with_hurdle: Path) -> None:
+    table = pl.read_csv(with_hurdle / "tables" / "preference.csv")
+    assert {0, 0.1, 0.2, 0.3, 0.5, 0.7, 1} <= set(table["preference"])
+    # Who comes is not asked by aspect.
+    assert table["specific lift"][0] == 0
+    assert table["specific lift, low"][-1] > 0
+    model = load(with_hurdle / "work" / "models" / "Hurdle-0.dmrank")
+    assert isinstance(model, Hurdle)
+    default = table.filter(pl.col("default"))
+    assert default["preference"].to_list() == [model.preference]
+    of_lists = pl.read_csv(with_hurdle / "tables" / "lists-by-aspect.csv")
+    expected = of_lists.filter(pl.col("model") == "Hurdle")["specific lift"].item()
+    assert default["specific lift"].item() == pytest.approx(expected)
+    assert "(default)" in (with_hurdle / "tables" / "preference.md").read_text(encoding="utf-8")
+    assert (with_hurdle / "figures" / "preference.png").exists()
+
+
+def test_the_preference_curve_is_of_a_hurdle_with_several_aspects(
+    finished: Path, tmp_path: Path
+) -> None:
+    assert not (finished / "tables" / "preference.csv").exists()
+    ratings = make_ratings(60, 30, 1_000, aspects=["overall"], seed=1).ratings
+    run_paper(ratings, tmp_path / "run", models=["Hurdle"], budget="tiny")
+    assert not (tmp_path / "run" / "tables" / "preference.csv").exists()
 
 
 def test_the_report_is_one_file_with_all_pictures_in_it(finished: Path) -> None:

@@ -15,7 +15,10 @@ from dmrank.models import (
     MTER,
     PTF,
     SPSMTL,
+    Blend,
+    Cooccurrence,
     ExSAE,
+    Hurdle,
     ItemMean,
     MixedEffects,
     Model,
@@ -45,6 +48,8 @@ class Contender:
         Whether its parameters are searched.
     validated : bool
         Whether it stops early on NDCG of validation ratings.
+    members : tuple of str
+        Tuned contenders that it is made of: it takes the settings that were chosen for them.
     """
 
     name: str
@@ -53,11 +58,16 @@ class Contender:
     given: Mapping[str, Any] = field(default_factory=dict)
     is_tuned: bool = False
     validated: bool = True
+    members: tuple[str, ...] = ()
 
     @property
     def is_random(self) -> bool:
         """Whether another seed gives another result."""
         return self.kind.Config.is_random
+
+
+#: What Blend and Hurdle are made of.
+_MEMBERS = ("EASE", "iALS", "Cooccurrence")
 
 
 def _tuned(name: str, kind: type[Model], role: Role = "paper", **given: Any) -> Contender:
@@ -98,6 +108,10 @@ CONTENDERS = {
         Contender("MixedEffects", MixedEffects, "reference"),
         _tuned("iALS", IALS, "reference"),
         _tuned("EASE", EASE, "reference"),
+        _tuned("Cooccurrence", Cooccurrence, "reference"),
+        # To tune them as a whole would fit every member in every trial.
+        Contender("Blend", Blend, "reference", members=_MEMBERS),
+        Contender("Hurdle", Hurdle, "reference", members=_MEMBERS),
     )
 }
 
@@ -120,6 +134,18 @@ def find_contenders(names: Sequence[str] | None) -> tuple[Contender, ...]:
         wanted.add(plain[_plain(name)])
     if not wanted:
         raise ConfigError(f"no model to run: name at least one of {', '.join(CONTENDERS)}")
+    return tuple(contender for name, contender in CONTENDERS.items() if name in wanted)
+
+
+def with_members(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
+    """Return contenders and those that they are made of, in the order of the tables.
+
+    Examples
+    --------
+    >>> [contender.name for contender in with_members(find_contenders(["Hurdle", "EASE"]))]
+    ['iALS', 'EASE', 'Cooccurrence', 'Hurdle']
+    """
+    wanted = {each.name for each in contenders}.union(*(each.members for each in contenders))
     return tuple(contender for name, contender in CONTENDERS.items() if name in wanted)
 
 

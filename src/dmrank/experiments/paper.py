@@ -12,7 +12,7 @@ from pathlib import Path
 from dmrank.compiled.ranges import count_threads
 from dmrank.data.ratings import Ratings
 from dmrank.experiments.budgets import find_budget
-from dmrank.experiments.contenders import find_contenders
+from dmrank.experiments.contenders import find_contenders, with_members
 from dmrank.experiments.exhibit import Exhibit
 from dmrank.experiments.figure_2 import directions
 from dmrank.experiments.figure_3 import groups
@@ -21,6 +21,7 @@ from dmrank.experiments.figure_5 import gradient_term, margin, ranking_by_margin
 from dmrank.experiments.folder import RunFolder
 from dmrank.experiments.lists_by_aspect import lists_by_aspect
 from dmrank.experiments.page import Section, make_page, to_markdown
+from dmrank.experiments.preference import lists_with, preference, shares
 from dmrank.experiments.rankings import judge
 from dmrank.experiments.settings_used import settings_used
 from dmrank.experiments.study import SEED, TUNING_METRIC, Study, StudySettings
@@ -129,7 +130,7 @@ def _steps(study: Study) -> Iterator[Step]:
     """List the work whose results are kept, in an order in which each has what it needs."""
     contenders = study.settings.contenders
     weight = study.settings.budget.trials / 3
-    for contender in contenders:
+    for contender in with_members(contenders):
         if contender.is_tuned:
             yield Step(f"tuning {contender.name}", weight, _later(study.tuned, contender.name))
             yield Step(f"choosing {contender.name}", 1, _later(study.chosen, contender.name))
@@ -145,7 +146,9 @@ def _steps(study: Study) -> Iterator[Step]:
     if study.has("DMR"):
         for xi in study.settings.budget.margins:
             yield Step(f"DMR with margin {xi:g}", 0.7, _later(ranking_by_margin, study, xi))
-    for make in (ranking, pair_orders, lists_by_aspect, confidence, explanations):
+    for share in shares(study):
+        yield Step(f"lists with preference {share:g}", 0.5, _later(lists_with, study, share))
+    for make in (ranking, pair_orders, lists_by_aspect, preference, confidence, explanations):
         yield Step(make.__name__.replace("_", " "), 1, _later(make, study))
 
 
@@ -169,8 +172,8 @@ def _run_steps(steps: Sequence[Step], folder: RunFolder) -> None:
 
 def _exhibits(study: Study) -> Iterator[Exhibit]:
     makers = (
-        statistics, ranking, pair_orders, lists_by_aspect, explanations, directions, groups,
-        confidence,
+        statistics, ranking, pair_orders, lists_by_aspect, preference, explanations, directions,
+        groups, confidence,
     )  # fmt: skip
     for make in makers:
         yield from make(study)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import polars as pl
 
@@ -23,7 +24,8 @@ def settings_used(study: Study) -> list[Exhibit]:
             f"settings each, tuned on {len(study.tuning_split.train):,} training rows"
             f"{_finals(study)}, fitted on {len(study.split.train):,}. Everything else is the "
             "model's default. DMR-paper has the settings of the paper; DMR-R learns from pairs of "
-            "rated items alone and is not tuned.",
+            "rated items alone and is not tuned. Blend and Hurdle are not tuned as a whole: each "
+            "of their members has the setting that was chosen for it alone, among as many.",
             data,
             as_text(data).with_columns(seconds),
         )
@@ -40,11 +42,23 @@ def _row(study: Study, contender: Contender) -> dict[str, object]:
     chosen = study.chosen(contender.name) if contender.is_tuned else None
     return {
         "model": contender.name,
-        "settings": _text(contender.given if chosen is None else chosen["parameters"]),
+        "settings": _text(_settings(study, contender)),
         "validation": chosen["value"] if chosen else None,
         "tuning, s": round(study.tuned(contender.name)["seconds"]) if chosen else None,
         "fit, s": study.fit_seconds(study.key(contender, SEED)),
     }
+
+
+def _settings(study: Study, contender: Contender) -> Mapping[str, object]:
+    """Return what is not the default, of members as well."""
+    if contender.is_tuned:
+        return cast("Mapping[str, object]", study.chosen(contender.name)["parameters"])
+    of_members = {
+        f"{name}: {parameter}": value
+        for name in contender.members
+        for parameter, value in study.chosen(name)["parameters"].items()
+    }
+    return {**of_members, **contender.given}
 
 
 def _text(parameters: Mapping[str, object]) -> str:

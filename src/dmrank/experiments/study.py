@@ -138,8 +138,8 @@ class Study:
         """Return the parameters that are not searched."""
         given = {**contender.given, "seed": SEED, "threads": self.settings.threads}
         # What is not random converges in the few rounds that it has: fewer would be another model.
-        if contender.is_random:
-            fields = contender.kind.Config.model_fields
+        fields = contender.kind.Config.model_fields
+        if contender.is_random and "iterations" in fields:
             whole = given.get("iterations", fields["iterations"].default)
             every = given.get("evaluate_every", fields["evaluate_every"].default)
             given["iterations"] = max(every, round(whole * self.settings.budget.iterations))
@@ -149,8 +149,21 @@ class Study:
         """Return the parameters of a contender, tuned ones included."""
         given = self._given(contender)
         if not contender.is_tuned:
-            return given
+            return {**self._of_members(contender), **given}
         return {**self.chosen(contender.name)["parameters"], **given}
+
+    def _of_members(self, contender: Contender) -> dict[str, Any]:
+        """Return the parameters with which the members of a contender take part themselves.
+
+        They are tuned for it if they take no part, so that it is the same whoever else is asked
+        for. Seed and threads are those of the contender.
+        """
+        return {
+            f"{member.kind.__name__.lower()}.{name}": value
+            for member in (CONTENDERS[name] for name in contender.members)
+            for name, value in self.parameters(member).items()
+            if name not in ("seed", "threads")
+        }
 
     def chosen(self, name: str) -> dict[str, Any]:
         """Return the setting that a tuned contender takes part with, and its validation value."""
