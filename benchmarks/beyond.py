@@ -36,24 +36,23 @@ SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 TUNING_ROWS = 60_000
 DMR_R = {"rated_share": 1.0, "item_offsets": True, "regularization": 0.1, "iterations": 1_500}
 
-#: Each model, whether it is tuned, and whether it stops early on validation.
-MODELS: dict[str, tuple[Callable[..., dmrank.Model], bool, bool]] = {
-    "Popularity": (dmrank.Popularity, False, True),
-    "ItemMean": (dmrank.ItemMean, True, True),
-    "PTF": (dmrank.PTF, True, True),
-    "M-BPR": (dmrank.MBPR, True, True),
-    "DMR": (dmrank.DMR, True, True),
-    "DMR-R": (lambda **given: dmrank.DMR(**{**DMR_R, **given}), False, False),
-    "EASE, plain": (
-        lambda **given: dmrank.EASE(**{"activity_exponent": 0.0, "dropout": 0.0, **given}),
-        True,
-        True,
-    ),
-    "EASE": (dmrank.EASE, True, True),
-    "iALS": (dmrank.IALS, True, True),
-    "Cooccurrence": (dmrank.Cooccurrence, True, True),
-    OURS: (dmrank.Hurdle, False, True),
+PLAIN_EASE = {"activity_exponent": 0.0, "dropout": 0.0}
+
+#: Each model, and whether it stops early on validation.
+MODELS: dict[str, tuple[Callable[..., dmrank.Model], bool]] = {
+    "Popularity": (dmrank.Popularity, True),
+    "ItemMean": (dmrank.ItemMean, True),
+    "PTF": (dmrank.PTF, True),
+    "M-BPR": (dmrank.MBPR, True),
+    "DMR": (dmrank.DMR, True),
+    "DMR-R": (lambda **given: dmrank.DMR(**{**DMR_R, **given}), False),
+    "EASE, plain": (lambda **given: dmrank.EASE(**{**PLAIN_EASE, **given}), True),
+    "EASE": (dmrank.EASE, True),
+    "iALS": (dmrank.IALS, True),
+    "Cooccurrence": (dmrank.Cooccurrence, True),
+    OURS: (dmrank.Hurdle, True),
 }
+#: What is tuned; a Hurdle takes the settings of its members.
 KINDS: dict[str, type[dmrank.Model]] = {
     "ItemMean": dmrank.ItemMean, "PTF": dmrank.PTF, "M-BPR": dmrank.MBPR, "DMR": dmrank.DMR,
     "EASE, plain": dmrank.EASE, "EASE": dmrank.EASE, "iALS": dmrank.IALS,
@@ -76,19 +75,19 @@ def some_users(split: dmrank.Split) -> dmrank.Split:
     return dmrank.Split(*(part.select(np.flatnonzero(kept[part.user_codes])) for part in parts))
 
 
-def tune(file: str, trials: int, runs: Path, threads: int | None) -> None:
+def tune(file: str, models: list[str], trials: int, runs: Path, threads: int | None) -> None:
     """Find settings on validation of seed 1; those of the members are the Hurdle's."""
     whole = split_of(file, 1)
     part = whole if len(whole.train) <= TUNING_ROWS else some_users(whole)
     for name, kind in KINDS.items():
         target = runs / file / "tuned" / f"{name}.json"
-        if target.exists():
+        if target.exists() or name not in models:
             continue
         given: dict[str, Any] = {"threads": threads}
         if "patience" in kind.Config.model_fields and name in ("DMR", "M-BPR"):
             given["patience"] = 4
         if name == "EASE, plain":
-            given |= {"activity_exponent": 0.0, "dropout": 0.0}
+            given |= PLAIN_EASE
         started = time.perf_counter()
         # The regression of all items is as quick on all users, and is another on few.
         of = whole if kind in (dmrank.EASE, dmrank.IALS, dmrank.Cooccurrence) else part
@@ -116,11 +115,20 @@ def keep(target: Path, values: dict[str, Any]) -> None:
     temporary.rename(target)
 
 
-def fit(file: str, seed: int, by: str, kind: str, runs: Path, threads: int | None) -> None:
-    """Fit every model on one split, and keep what each user gets of it."""
-    split = split_of(file, seed, by)
-    for name, (make, _, validated) in MODELS.items():
-        target = runs / file / f"{by}-{seed}-{kind}" / f"{name}.json"
+def fit(
+    file: str,
+    models: list[str],
+    split: dmrank.Split,
+    seed: int,
+    folder: str,
+    runs: Path,
+    threads: int | None,
+) -> None:
+    """Fit models on one split, and keep what each user gets of each."""
+    kind = folder.split("-")[-1]
+    for name in models:
+        make, validated = MODELS[name]
+        target = runs / file / folder / f"{name}.json"
         if target.exists():
             continue
         given = settings(file, name, runs) if kind == "tuned" else {}
@@ -133,7 +141,7 @@ def fit(file: str, seed: int, by: str, kind: str, runs: Path, threads: int | Non
             model = model.with_preference(float(model.arrays["curve.shares"][best]))
         seconds = time.perf_counter() - started
         keep(target, {"seconds": seconds, **judge(model, split, name, threads)})
-        print(f"{file} {by} {seed} {kind} {name}: {seconds:.0f} s", flush=True)
+        print(f"{file} {folder} {name}: {seconds:.0f} s", flush=True)
 
 
 def judge(
@@ -263,18 +271,29 @@ def main() -> None:
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     parser.add_argument("--by", choices=("random", "time"), default="random")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--trials", type=int, default=8)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--runs", type=Path, required=True, help="folder that keeps what is done")
     arguments = parser.parse_args()
     for file in arguments.files:
         if arguments.tune:
-            tune(file, arguments.trials, arguments.runs, arguments.threads)
+            tune(file, arguments.models, arguments.trials, arguments.runs, arguments.threads)
         if arguments.fit:
             seeds = arguments.seeds if arguments.by == "random" else [1]
             for seed in seeds:
+                split = split_of(file, seed, arguments.by)
                 for kind in ("tuned", "default"):
-                    fit(file, seed, arguments.by, kind, arguments.runs, arguments.threads)
+                    folder = f"{arguments.by}-{seed}-{kind}"
+                    fit(
+                        file,
+                        arguments.models,
+                        split,
+                        seed,
+                        folder,
+                        arguments.runs,
+                        arguments.threads,
+                    )
     if arguments.show:
         show(arguments.runs, arguments.by)
 
