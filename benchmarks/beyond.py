@@ -125,7 +125,7 @@ def fit(
     threads: int | None,
 ) -> None:
     """Fit models on one split, and keep what each user gets of each."""
-    kind = folder.split("-")[-1]
+    kind = folder.rsplit("-", maxsplit=1)[-1]
     for name in models:
         make, validated = MODELS[name]
         target = runs / file / folder / f"{name}.json"
