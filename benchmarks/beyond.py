@@ -174,7 +174,9 @@ def judge(
                     "share": share,
                     "specific": float(np.nanmean(per_user)) if len(per_user) else None,
                     "interval": [low, high],
-                    "lift": float(np.nanmean(measured.mean_per_user())) if len(per_user) else None,
+                    "lift": float(np.nanmean(measured.mean_per_user(specific=False)))
+                    if len(per_user)
+                    else None,
                     "ndcg": float(ndcg.table()["ndcg@10 average"][0]),
                 }
             )
