@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -22,7 +21,7 @@ from dmrank.models.kinds.factored import FactorConfig, FactorModel
 from dmrank.support.arrays import Array, Codes, Floats
 from dmrank.support.errors import ConfigError
 from dmrank.training.data import TrainingData
-from dmrank.training.loop import RunIterations, Schedule
+from dmrank.training.loop import RunIterations
 from dmrank.training.means import item_means, standard_popularity
 from dmrank.training.pairwise.dmr import run_iterations
 from dmrank.training.pairwise.dmr_settings import CovariancePrior, StepSettings
@@ -77,16 +76,14 @@ class DMRConfig(FactorConfig):
     """Weight of the Gaussian prior of the item offsets per sampled pair."""
     initial_deviation: Annotated[float, Field(gt=0, le=10)] = 0.1
     """Standard deviation of the factors before training."""
-    popularity_start: NotNegative = 1.5
+    popularity_start: NotNegative = 1.0
     """Size of popularity in the first factor before training, times 1 − `rated_share`; 0: none."""
-    first_look: Count | None = 25
-    """Iterations before the first look at the validation set; until the first regular one
-    others follow, at twice as many each, and do not count for patience. None: regular ones only."""
+    first_look: Count | None = 1
+    """Iterations before the first look at the validation set; None: `evaluate_every`."""
 
     starts: ClassVar[tuple[dict[str, Any], ...]] = (
         # Heavy tails bear hard negatives, which bring the best lists on dense data.
         {"family": "student", "hard_negatives": 5, "factors": 40, "regularization": 0.02},
-        # The paper's own step size.
         {"learning_rate": 0.03},
     )
     before: ClassVar[dict[str, Any]] = {"popularity_start": 0.0, "first_look": None}
@@ -152,7 +149,9 @@ class DMR(FactorModel):
         if fitting.warm_start is not None:
             fitting.warm_start.carry_over(parameters._asdict())
         else:
-            self._start_at_popularity(data, parameters)
+            size = config.popularity_start * (1 - config.rated_share)
+            popularity = standard_popularity(data)
+            start_at_popularity(parameters, popularity, size, nonnegative=config.nonnegative)
         accumulators = empty_accumulators(parameters)
         self._train_on_pairs(
             fitting,
@@ -162,18 +161,6 @@ class DMR(FactorModel):
             samples_per_iteration=config.batch_size * (1 if config.covariance == "identity" else 2),
             also_learned={"prior_covariance": sigma_prior.astype(np.float32)},
         )
-
-    def _start_at_popularity(self, data: TrainingData, parameters: Parameters) -> None:
-        config, popularity = self.config, standard_popularity(data)
-        if config.nonnegative:
-            # V_i → V_i + c changes no pair.
-            popularity -= popularity.min()
-        size = config.popularity_start * (1 - config.rated_share)
-        start_at_popularity(parameters, popularity, size)
-
-    def _schedule(self, fitting: Fitting) -> Schedule:
-        early = self.config.first_look if fitting.validator is not None else None
-        return replace(super()._schedule(fitting), first_look=early)
 
     def _prior(self, sigma_prior: Floats) -> CovariancePrior:
         """Return the inverse-Wishart prior of every Σ (paper 3.2.2)."""
@@ -214,14 +201,9 @@ class DMR(FactorModel):
             seed=config.seed,
         )
 
-        def run(first: int, count: int) -> Floats:
-            objectives = run_iterations(
-                data, parameters, accumulators, prior, settings, first, count, config.threads
-            )
-            # The factor step sees every pair first; the covariance step measures the same thing.
-            return objectives[:, 0]
-
-        return run
+        step = partial(run_iterations, data, parameters, accumulators, prior, settings)
+        # The factor step sees every pair first; the covariance step measures the same thing.
+        return lambda first, count: step(first, count, config.threads)[:, 0]
 
     def _regularization(self) -> tuple[float, float, float]:
         given = self.config.regularization

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dmrank.fitted.fitting import Fitting
@@ -9,7 +11,7 @@ from dmrank.fitted.scorers import Vectors
 from dmrank.models.config import Count, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Arrays, Codes, Float32s
-from dmrank.training.loop import RunIterations
+from dmrank.training.loop import RunIterations, Schedule
 from dmrank.training.pairwise.parameters import Accumulators, Parameters
 
 #: Pairs whose factors are gathered at once.
@@ -23,6 +25,9 @@ class FactorConfig(TrainingConfig):
     """Pairs per step."""
     factors: Count = 10
     """Dimension of the latent factors."""
+    first_look: Count | None = None
+    """Iterations before the first look at the validation set; until the first regular one others
+    follow, at twice as many each, and do not count for patience. None: regular ones only."""
 
 
 class FactorModel(TrainedModel):
@@ -51,6 +56,11 @@ class FactorModel(TrainedModel):
         if len(arrays["offsets"]):
             items = np.column_stack([items, arrays["offsets"] @ weights])
         return Vectors(arrays["users"], items, mix=weights @ arrays["aspects"])
+
+    def _schedule(self, fitting: Fitting) -> Schedule:
+        # Without validation nothing is looked at.
+        early = None if fitting.validator is None else self.config.first_look
+        return replace(super()._schedule(fitting), first_look=early)
 
     def _train_on_pairs(
         self,

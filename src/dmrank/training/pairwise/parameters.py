@@ -119,12 +119,16 @@ def initial_parameters(
     )
 
 
-def start_at_popularity(parameters: Parameters, popularity: Float32s, size: float) -> None:
-    """Add popularity to the first factor of items, the same to that of every user.
+def start_at_popularity(
+    parameters: Parameters, popularity: Float32s, size: float, *, nonnegative: bool
+) -> None:
+    """Add popularity to the first factor of items, and the same to that of every user.
 
     Before training, scores are then size² · popularity and noise. Pairs of a rated and a random
     item teach popularity first, and on few ratings whatever else they teach is mostly chance.
     """
-    if size > 0:
+    if size > 0 and np.ptp(popularity) > 0:
+        # V_i → V_i + c changes no pair.
+        lift = popularity.min() if nonnegative else np.float32(0)
         parameters.users[:, 0] += np.float32(size)
-        parameters.items[:, 0] += np.float32(size) * popularity
+        parameters.items[:, 0] += np.float32(size) * (popularity - lift)
