@@ -54,6 +54,9 @@ WEIGHED: dict[str, tuple[tuple[str, ...], Loss, Family, float]] = {
     "and plain EASE": ((*DEFAULT, "plain ease"), "directional", Gaussian(0.2), 1e-3),
     "and popularity": ((*DEFAULT, "popularity"), "directional", Gaussian(0.2), 1e-3),
     "and MixedEffects": ((*DEFAULT, "mixedeffects"), "directional", Gaussian(0.2), 1e-3),
+    "and both": ((*DEFAULT, "popularity", "mixedeffects"), "directional", Gaussian(0.2), 1e-3),
+    "and all three": (tuple(MEMBERS), "directional", Gaussian(0.2), 1e-3),
+    "all three, softmax": (tuple(MEMBERS), "softmax", Gaussian(0.2), 1e-3),
 }
 
 
