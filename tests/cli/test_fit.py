@@ -12,13 +12,15 @@ from dmrank.cli.prepare import write_split
 from dmrank.models import MODELS
 from tests.cli.running import run
 
-QUICK = ["--set", "iterations=200", "--set", "evaluate_every=100", "--set", "factors=4"]
+QUICK = ["--model", "dmr", "--set", "iterations=200", "--set", "evaluate_every=100",
+         "--set", "factors=4"]  # fmt: skip
 
 
-def fit(*arguments: str) -> None:
+def fit(*arguments: object) -> str:
     """Run the command within this process: starting ten more takes a while."""
-    result = CliRunner().invoke(app, ["fit", *arguments])
+    result = CliRunner().invoke(app, ["fit", *map(str, arguments)])
     assert result.exit_code == 0, result.output
+    return result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +50,75 @@ def test_every_model_can_be_named(name: str, parts: Path, tmp_path: Path) -> Non
              for part in ("--set", f"{field}={value}")]  # fmt: skip
     train, held_out = parts / "train.parquet", parts / "validation.parquet"
     arguments = ["--model", name, "--validation", held_out, "--out", tmp_path / "m.dmrank"]
-    fit(str(train), *map(str, arguments), *quick)
+    fit(train, *arguments, *quick)
     model = dmrank.load(tmp_path / "m.dmrank")
     assert type(model) is MODELS[name]
     assert len(model.recommend("u000012")) == 10
 
 
+def test_the_model_to_start_with_says_what_it_is_made_of(parts: Path, tmp_path: Path) -> None:
+    """Without validation ratings it holds some out, and says what share of preference they bear."""
+    said = fit(parts / "train.parquet", "--out", tmp_path / "m.dmrank")
+    model = dmrank.load(tmp_path / "m.dmrank")
+    assert isinstance(model, dmrank.Hurdle)
+    assert "made of EASE, IALS, Cooccurrence, MixedEffects" in said
+    assert f"lists are {model.preference:.0%} preference" in said
+    assert "curve.values" in model.arrays
+
+
+def test_parameters_of_members_are_set_by_dots_or_a_table(parts: Path, tmp_path: Path) -> None:
+    config = tmp_path / "hurdle.toml"
+    config.write_text(
+        "preference = 0.4\nmixedeffects.iterations = 3\nials.iterations = 2\n"
+        "[ease]\nregularization = 30\ndropout = 0.1\n"
+    )
+    said = fit(
+        parts / "train.parquet", "--validation", parts / "validation.parquet",
+        "--config", config, "--set", "ease.regularization=100", "--out", tmp_path / "m.dmrank",
+    )  # fmt: skip
+    model = dmrank.load(tmp_path / "m.dmrank")
+    assert isinstance(model, dmrank.Hurdle)
+    assert model.config.members["ease"] == {"regularization": 100, "dropout": 0.1}
+    assert model.config.mixedeffects == {"iterations": 3}
+    assert "lists are 40% preference" in said
+
+
+def test_a_blend_says_its_members_and_has_no_preference(parts: Path, tmp_path: Path) -> None:
+    said = fit(
+        parts / "train.parquet", "--model", "blend", "--set", 'members=["EASE", "Popularity"]',
+        "--out", tmp_path / "m.dmrank",
+    )  # fmt: skip
+    assert "made of EASE, Popularity" in said
+    assert "preference" not in said
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("preference=2", "preference=2: it must be less than or equal to 1"),
+        ("ease.regularisation=1", "there is no parameter 'regularisation'; did you mean"),
+        ("eas.regularization=1", "there is no parameter 'eas.regularization'; did you mean"),
+        ("ease=1", "there is no parameter 'ease'"),
+        ('members=["EASEL"]', "there is no model 'easel'; did you mean 'ease'"),
+    ],
+)
+def test_a_wrong_part_is_one_line_and_exit_code_2(
+    parts: Path, tmp_path: Path, setting: str, reason: str
+) -> None:
+    result = run(
+        "fit", parts / "train.parquet", "--set", setting, "--out", "m.dmrank", cwd=tmp_path
+    )
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert reason in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_parameters_come_from_a_file_and_set_overrides_it(parts: Path, tmp_path: Path) -> None:
     (tmp_path / "dmr.toml").write_text("margin = 0.4\niterations = 100\nregularization = 0.02\n")
     result = run(
-        "fit", parts / "train.parquet", "--config", "dmr.toml", "--set", "margin=0.1",
+        "fit", parts / "train.parquet", "--model", "dmr", "--config", "dmr.toml",
+        "--set", "margin=0.1",
         "--out", "m.dmrank", cwd=tmp_path,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr

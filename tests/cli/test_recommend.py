@@ -113,6 +113,41 @@ def test_a_failure_on_the_way_leaves_nothing_behind(ask, tmp_path: Path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture(scope="module")
+def hurdle(folder: Path) -> Path:
+    ratings = dmrank.make_ratings(300, 60, 6_000, seed=1).ratings
+    return dmrank.Hurdle().fit(ratings).save(folder / "hurdle.dmrank")
+
+
+def test_a_list_of_a_hurdle_has_the_share_of_preference_asked_for(hurdle: Path) -> None:
+    model = dmrank.load(hurdle)
+    lists = []
+    for share in (0.0, 1.0):
+        options = ["--preference", str(share), "--by", "service", "-n", "5", "--format", "csv"]
+        result = CliRunner().invoke(app, ["recommend", str(hurdle), "--user", "u000003", *options])
+        expected = model.recommend("u000003", n=5, by="service", preference=share)
+        assert result.stdout == expected.write_csv()
+        lists.append(expected["item"].to_list())
+    assert lists[0] != lists[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "share", "reason"),
+    [
+        ("hurdle.dmrank", "1.5", "preference=1.5: give a number from 0"),
+        ("hotels.dmrank", "0.5", "fit a Hurdle"),
+    ],
+)
+def test_a_share_that_cannot_be_is_one_line_and_exit_code_2(
+    hurdle: Path, file: str, share: str, reason: str
+) -> None:
+    arguments = ["--user", "u000003", "--preference", share]
+    result = run("recommend", file, *arguments, cwd=hurdle.parent)
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert reason in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -26,6 +26,24 @@ def test_tuned_parameters_are_a_file_that_fit_reads(split_folder: Path) -> None:
     assert fitted.returncode == 0, fitted.stderr
 
 
+def test_members_of_a_model_are_tuned_but_for_what_is_given(split_folder: Path) -> None:
+    (split_folder / "given.toml").write_text("[ease]\nregularization = 77\n")
+    members = ["--set", 'members=["EASE", "Cooccurrence"]', "--config", "given.toml"]
+    tuned = run(
+        "tune", "Blend", *PARTS, *members, "--trials", 2, "--out", "blend.toml", cwd=split_folder
+    )
+    assert tuned.returncode == 0, tuned.stderr
+    found = tomllib.loads((split_folder / "blend.toml").read_text())
+    assert found["ease"]["regularization"] == 77
+    assert "neighbours" in found["cooccurrence"]
+    assert "ials" not in found
+    fitted = run(
+        "fit", "train.parquet", "--model", "blend", "--config", "blend.toml",
+        "--out", "blend.dmrank", cwd=split_folder,
+    )  # fmt: skip
+    assert fitted.returncode == 0, fitted.stderr
+
+
 def test_a_search_goes_on_from_its_file(split_folder: Path) -> None:
     search = ["tune", "EASE", *PARTS, "--storage", "more.sqlite", "--format", "json", "--trials"]
     first = json.loads(run(*search, 2, cwd=split_folder).stdout)["trials"]

@@ -21,7 +21,7 @@ def covariances_of(model: FittedModel, users: Codes, items: Codes) -> Floats:
     covariances = model.covariances(users, items)
     if covariances is None:
         raise UnsupportedError(
-            f"{type(model).__name__} does not know how aspects vary together: use DMR"
+            f"{type(model).__name__} does not know how aspects vary together: use Hurdle or DMR"
         )
     return covariances
 

@@ -10,17 +10,19 @@ from rich.console import Console
 
 from dmrank.cli.compare import print_comparison
 from dmrank.cli.explain import print_explanation
-from dmrank.cli.output import console, make_table, print_table
+from dmrank.cli.output import console, make_table
 from dmrank.cli.stats import draw, print_statistics
 
 if TYPE_CHECKING:
     from dmrank.data.ratings import Ratings
     from dmrank.data.synthetic import Synthetic
     from dmrank.fitted.contract import By
-    from dmrank.models import DMR, Model
+    from dmrank.models import Hurdle, Model
     from dmrank.support.arrays import AnyFloats, Codes, Float32s, Floats
 
 _PAIRS = 20_000
+#: Length of the lists.
+_LISTED = 5
 #: What one guest's lists are ranked by, and what that is called.
 _RANKINGS: tuple[tuple[By, str], ...] = (
     ("service", "service"),
@@ -36,7 +38,7 @@ def demo(
     """Show what dmrank does, on synthetic hotels."""
     from dmrank.data.statistics import describe
     from dmrank.data.synthetic import make_hotels
-    from dmrank.models import DMR
+    from dmrank.models import Hurdle
 
     screen = console()
     screen.print("Guests rate hotels on eight aspects (synthetic, so that the truth is known).")
@@ -51,18 +53,31 @@ def demo(
         "Learning from 70 % of the ratings (the first time compiles for most of a minute) …"
     )
     split = ratings.split(seed=seed)
-    model = DMR(factors=4, iterations=4_000, evaluate_every=250, rated_share=1.0, seed=seed)
-    model.fit(split.train)
-    model.history.plot(out / "training.png")
+    model = Hurdle(seed=seed).fit(split.train, validation=split.validation)
     model.save(out / "hotels.dmrank")
+    _show_parts(screen, model, out)
     _show_recovery(screen, hotels, split.train, model, out, seed)
     _show_person(screen, model, ratings.users[12], out)
     files = ", ".join(sorted(path.name for path in out.iterdir()))
     screen.print(f"Wrote to {out}: {files}.")
 
 
+def _show_parts(screen: Console, model: Hurdle, out: Path) -> None:
+    """Say what the model is made of, and how much of each lists take."""
+    from dmrank.support.plots import save
+
+    *who_comes, liked = (type(member).__name__ for member in model.members.values())
+    screen.print(
+        f"Who comes to a hotel (exposure) was learned by {', '.join(who_comes)}, how they like it "
+        f"(preference) by {liked}.\nHeld-out lists stay good with {model.preference:.0%} of "
+        "preference in them, which is what lists take.\n"
+    )
+    save(model.plot_preference(), out / "preference.png")
+    save(model.plot_directions(), out / "directions.png")
+
+
 def _show_recovery(
-    screen: Console, hotels: Synthetic, train: Ratings, model: DMR, out: Path, seed: int
+    screen: Console, hotels: Synthetic, train: Ratings, model: Hurdle, out: Path, seed: int
 ) -> None:
     """Compare the order of two hotels that a guest has not rated with the planted order."""
     import numpy as np
@@ -76,13 +91,13 @@ def _show_recovery(
     truth = hotels.truth.mean(users, first) - hotels.truth.mean(users, second)
     by_model = _score_difference(model, users, first, second)
     by_item_mean = _score_difference(ItemMean().fit(train), users, first, second)
-    table = make_table("aspect", "DMR", "item means", title="Planted order of two hotels found")
+    table = make_table("aspect", "Hurdle", "item means", title="Planted order of two hotels found")
     found = _agreement(by_model, truth)
     bar = _agreement(by_item_mean, truth)
     for aspect, ours, plain in zip(train.aspects, found, bar, strict=True):
         table.add_row(aspect, f"{ours:.1%}", f"{plain:.1%}")
     screen.print(table)
-    save(draw_recovery(found, bar, train.aspects), out / "recovery.png")
+    save(draw_recovery(found, bar, train.aspects, "Hurdle"), out / "recovery.png")
 
 
 def _score_difference(model: Model, users: Codes, first: Codes, second: Codes) -> Float32s:
@@ -100,16 +115,47 @@ def _agreement(predicted: AnyFloats, truth: AnyFloats) -> Floats:
     return np.mean(np.sign(predicted) == np.sign(truth), axis=0)
 
 
-def _show_person(screen: Console, model: DMR, guest: str, out: Path) -> None:
+def _show_person(screen: Console, model: Hurdle, guest: str, out: Path) -> None:
     """Show what one guest sees: lists, a comparison, a reason, and pictures of them."""
     from dmrank.support.plots import save
 
-    for by, title in _RANKINGS:
-        best = model.recommend(guest, n=3, by=by)
-        print_table(screen, best.select("rank", "item_name", "score"), f"{guest}, by {title}")
-    first, second = best["item"][:2]
+    for preference in (model.preference, 1.0):
+        _show_lists(screen, model, guest, preference)
+    # What the guest would like best, and where the guest is likely to go anyway.
+    first = model.recommend(guest, n=1, preference=1)["item"][0]
+    second = model.recommend(guest, n=1, preference=0, block=[first])["item"][0]
     print_comparison(screen, model.compare(guest, first, second))
     print_explanation(screen, model.explain(guest, first, by="overall"))
     save(model.plot_comparison(guest, first, second), out / "comparison.png")
     save(model.plot_profile(guest, first), out / "profile.png")
     save(model.plot_correlation(guest), out / "correlations.png")
+
+
+def _show_lists(screen: Console, model: Hurdle, guest: str, preference: float) -> None:
+    """Show lists by several aspects beside each other."""
+    lists = [
+        model.recommend(guest, n=_LISTED, by=by, preference=preference)["item_name"]
+        for by, _ in _RANKINGS
+    ]
+    title = f"Lists of {guest} by aspect, {preference:.0%} preference"
+    table = make_table("rank", *(name for _, name in _RANKINGS), title=title)
+    for column in table.columns[1:]:
+        column.justify = "left"
+    for rank, names in enumerate(zip(*lists, strict=True), start=1):
+        table.add_row(str(rank), *names)
+    screen.print(table)
+    screen.print(
+        f"  Over all guests, {_differing(model, preference):.1f} of the {_LISTED} hotels by "
+        "service are not among those by value.\n",
+        style="dim",
+    )
+
+
+def _differing(model: Hurdle, preference: float) -> float:
+    """Return how many hotels of the lists by service those by value lack, on average."""
+    guests = list(model.catalogue.users)
+    by_service, by_value = (
+        model.recommend(guests, n=_LISTED, by=by, preference=preference).select("user", "item")
+        for by in ("service", "value")
+    )
+    return len(by_service.join(by_value, on=["user", "item"], how="anti")) / len(guests)

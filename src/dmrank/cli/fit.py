@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,20 +14,31 @@ from dmrank.cli.parameters import parse_settings, read_config
 from dmrank.support.errors import DataError
 from dmrank.support.progress import say
 
+if TYPE_CHECKING:
+    from dmrank.models import Model
+
 
 @reads_ratings
 def fit(
     columns: ReadOptions,
     file: RatingsFile,
     out: Annotated[Path, typer.Option(help="Model file to write.")],
-    model: Annotated[str, typer.Option(help="Which model, such as dmr.")] = "dmr",
+    model: Annotated[str, typer.Option(help="Which model, such as hurdle, dmr, ease.")] = "hurdle",
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter; repeat for more.", metavar="NAME=VALUE"),
+        typer.Option(
+            "--set",
+            help="A parameter, of a member as ease.regularization=100; repeat for more.",
+            metavar="NAME=VALUE",
+        ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Parameters from a toml file.")] = None,
     validation: Annotated[
-        Path | None, typer.Option(help="Held-out ratings for early stopping.")
+        Path | None,
+        typer.Option(
+            help="Held-out ratings for early stopping. Without, hurdle and blend hold some out by "
+            "themselves, and then learn from all.",
+        ),
     ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Folder to save the state in, and to go on from.")
@@ -44,4 +56,21 @@ def fit(
     held_out = None if validation is None else columns.read(validation)
     fitted = unfitted.fit(ratings, validation=held_out, checkpoint=checkpoint)
     fitted.save(out)
-    say(f"wrote {out}: {fitted!r}, {fitted.history!r}")
+    seen = [repr(fitted), *([repr(fitted.history)] if fitted.history.iterations else [])]
+    say(f"wrote {out}: {', '.join(seen)}")
+    for line in _parts(fitted):
+        say(line)
+
+
+def _parts(fitted: Model) -> Iterator[str]:
+    """Say what a model is made of, and how lists weigh it."""
+    from dmrank.models import Blend, Hurdle
+
+    if isinstance(fitted, Blend | Hurdle):
+        members = [type(member).__name__ for member in fitted.members.values()]
+        yield f"made of {', '.join(members)}"
+    if isinstance(fitted, Hurdle):
+        yield (
+            f"lists are {fitted.preference:.0%} preference, the rest exposure: "
+            "dmrank recommend --preference, from 0 to 1, asks for another share"
+        )

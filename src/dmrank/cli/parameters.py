@@ -29,6 +29,8 @@ def parse_settings(settings: list[str] | None) -> dict[str, Any]:
     --------
     >>> parse_settings(["margin=0.2", "family=student", "nonnegative=true"])
     {'margin': 0.2, 'family': 'student', 'nonnegative': True}
+    >>> parse_settings(["ease.regularization=100"])  # of a member of Blend and Hurdle
+    {'ease.regularization': 100}
     """
     parsed: dict[str, Any] = {}
     for text in settings or []:

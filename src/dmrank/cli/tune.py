@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -90,9 +91,18 @@ def write_parameters(found: Tuning, path: Path) -> None:
     from dmrank.support.files import atomic_path
 
     lines = [f"# {found.model.__name__}: {found.metric} {found.value:.4f} on validation ratings"]
-    lines += [f"{name} = {json.dumps(value)}" for name, value in found.parameters.items()]
+    lines += [f"{name} = {json.dumps(value)}" for name, value in _flat(found.parameters)]
     with atomic_path(path) as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _flat(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Give parameters with those of members as ``ease.regularization``."""
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{inner}", each) for inner, each in _flat(value))
+        else:
+            yield name, value
 
 
 def _print(found: Tuning, format_: OutputFormat) -> None:

@@ -189,7 +189,31 @@ def _checked_space(
         if name not in all_fields(kind.Config):
             hint = did_you_mean(name, all_fields(kind.Config))
             raise ConfigError(f"{kind.__name__} has no parameter {name!r}; {hint}")
-    return {name: search for name, search in searched.items() if name not in given}
+    fixed = _names_of(kind, given)
+    members = kind.Config.gathered(given).get("members", kind.Config.parts())
+    return {
+        name: search
+        for name, search in searched.items()
+        if name not in fixed
+        and ("." not in name or _part(name) in {*kind.Config.model_fields, *members})
+    }
+
+
+def _names_of(kind: type[Model], given: dict[str, Any]) -> set[str]:
+    """Return the names of given parameters, those of members as ``ease.regularization``."""
+    fields = kind.Config.gathered(given)
+    of_parts = {**fields, **fields.get("members", {})}
+    inner = {
+        f"{part}.{name}"
+        for part, parameters in of_parts.items()
+        if isinstance(parameters, Mapping)
+        for name in parameters
+    }
+    return {*fields, *inner}
+
+
+def _part(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def _fingerprint(train: Ratings, validation: Ratings, settings: tuple[Any, ...]) -> str:

@@ -345,7 +345,8 @@ class Model(FittedModel):
         The probability of an order is that of the calibrated model. The confidence in the whole
         comparison is the line integral of the density along the predicted direction (paper 4.3),
         as a share of random pairs, because the integral itself has no readable unit. A model
-        without a covariance (all but DMR and MixedEffects) gives orders and differences only.
+        without a covariance (all but Hurdle, MixedEffects and DMR) gives orders and differences
+        only.
 
         Parameters
         ----------

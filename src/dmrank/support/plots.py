@@ -148,14 +148,14 @@ def draw_correlation(axes: Axes, correlation: AnyFloats, aspects: Sequence[str])
             axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)
 
 
-def draw_recovery(found: Floats, plain: Floats, aspects: Sequence[str]) -> Figure:
-    """Draw how often the planted order of two items was found, beside plain item means."""
+def draw_recovery(found: Floats, plain: Floats, aspects: Sequence[str], model: str) -> Figure:
+    """Draw how often a model found the planted order of two items, beside plain item means."""
     with figure(6.5, 1.4 + 0.36 * len(aspects)) as drawn:
         axes = drawn.subplots()
         places = np.arange(len(aspects))
         axes.hlines(places, plain, found, color="0.75", linewidth=2, zorder=1)
         axes.scatter(plain, places, color=COLOURS[-1], label="item means", zorder=2)
-        axes.scatter(found, places, color=COLOURS[0], label="DMR", zorder=2)
+        axes.scatter(found, places, color=COLOURS[0], label=model, zorder=2)
         axes.set_yticks(places, aspects)
         axes.invert_yaxis()
         axes.set(xlim=(0.5, 1), title="Planted order of two items found")

@@ -42,7 +42,7 @@ def fold_in(model: ModelT, new_ratings: object, of: Side) -> ModelT:
     learned = model.fold_in_users(whole) if of == "users" else model.fold_in_items(whole)
     if learned is None:
         raise UnsupportedError(
-            f"{type(model).__name__} cannot fold in {of}: fit it again, or use DMR"
+            f"{type(model).__name__} cannot fold in {of}: fit it again, or use Hurdle or DMR"
         )
     return _grown(model, of, new, profiles, learned)
 
