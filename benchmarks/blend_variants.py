@@ -82,11 +82,12 @@ def lambdamart(exposure: Exposure, held_out: HeldOut, seed: int) -> Blocks:
         rows.append(x)
         labels.append(label)
         groups.append(len(x))
-    ranker = lightgbm.LGBMRanker(
-        n_estimators=150, num_leaves=7, learning_rate=0.05, min_child_samples=50, verbose=-1,
-        random_state=seed, n_jobs=2,
-    )  # fmt: skip
-    ranker.fit(np.concatenate(rows), np.concatenate(labels), group=groups)
+    settings = {
+        "objective": "lambdarank", "num_leaves": 7, "learning_rate": 0.05, "verbose": -1,
+        "min_data_in_leaf": 50, "seed": seed,
+    }  # fmt: skip
+    data = lightgbm.Dataset(np.concatenate(rows), np.concatenate(labels), group=groups)
+    ranker = lightgbm.train(settings, data, num_boost_round=150)
 
     def score(users: NDArray[np.integer]) -> NDArray[np.float32]:
         blocks = exposure.standardised(users)
