@@ -1,6 +1,6 @@
 """Lists by aspect of every model with its defaults: contrast, lift and specific lift.
 
-    python benchmarks/by_aspect.py [--files yahoo-movies tripadvisor] [--seed 0]
+    python benchmarks/by_aspect.py [--files yahoo-movies tripadvisor] [--models DMR …] [--seed 0]
 
 Test ratings of one split. Models that predict ratings are not stopped early: NDCG says nothing of
 them.
@@ -30,6 +30,7 @@ MODELS: dict[str, Callable[[], dmrank.Model]] = {
     "Ex-SAE": lambda: dmrank.ExSAE(iterations=1_000, evaluate_every=1_000),
     "ItemMean": dmrank.ItemMean,
     "MixedEffects": dmrank.MixedEffects,
+    "Hurdle": dmrank.Hurdle,
 }
 ROW = "{:<14}{:>8}{:>10}{:>12}{:>8}{:>10}{:>9}{:>12}"
 
@@ -37,6 +38,7 @@ ROW = "{:<14}{:>8}{:>10}{:>12}{:>8}{:>10}{:>9}{:>12}"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES[:2], choices=FILES)
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     for file in arguments.files:
@@ -46,8 +48,8 @@ def main() -> None:
         print(f"\n{file}, seed {arguments.seed}: {split}")
         head = ("", "pairs", "contrast", "calibrated", "lift", "specific", "overlap", "NDCG lost")
         print(ROW.format(*head))
-        for name, make in MODELS.items():
-            model = make().fit(split.train, validation=split.validation)
+        for name in arguments.models:
+            model = MODELS[name]().fit(split.train, validation=split.validation)
             found = lift(model, split)
             values = (
                 pairs.accuracy(model).pooled,

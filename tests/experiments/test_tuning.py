@@ -7,7 +7,7 @@ import pytest
 from dmrank import DMR, ConfigError, ItemMean, Model, Split, make_ratings, tune
 from dmrank.experiments.tuning import search_space
 from dmrank.models import MODELS
-from dmrank.models.config import Config, Search
+from dmrank.models.config import Config, Search, all_fields
 from dmrank.models.popularity import Popularity
 
 
@@ -135,7 +135,7 @@ def test_what_is_searched_is_allowed_and_the_default_lies_within(kind: type[Mode
     for name, search in search_space(kind.Config).items():
         for value in search.values:
             kind(**{name: value})
-        default = kind.Config.model_fields[name].default
+        default = all_fields(kind.Config)[name].default
         if all(isinstance(value, int | float) for value in search.values):
             assert min(search.values) <= default <= max(search.values)
         else:
