@@ -37,13 +37,8 @@ def compare(
     compared = fitted.compare(user, first, second)
     if figure is not None and compared.confidence is None:
         raise UnsupportedError(
-<<<<<<< HEAD
             f"{type(fitted).__name__} has no covariance to draw: leave --figure out, or use Hurdle "
             "or DMR"
-=======
-            f"{type(fitted).__name__} has no covariance to draw: leave --figure out, "
-            "or use Hurdle or DMR"
->>>>>>> front
         )
     if format_ == OutputFormat.JSON:
         print_json(

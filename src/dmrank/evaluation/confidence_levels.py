@@ -84,13 +84,8 @@ def pair_confidence(model: Model, pairs: OrderPairs) -> Floats:
 def _known(model: Model, values: Floats | None) -> Floats:
     if values is None:
         raise UnsupportedError(
-<<<<<<< HEAD
             f"{type(model).__name__} has no covariance, and cannot say how sure it is: use Hurdle "
             "or DMR"
-=======
-            f"{type(model).__name__} has no covariance, and cannot say how sure it is: "
-            "use Hurdle or DMR"
->>>>>>> front
         )
     return values
 
