@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dmrank
-from dmrank import DMR, ConfigError, ModelFileError, Popularity, Ratings, make_ratings
+from dmrank import DMR, ConfigError, ModelFileError, Popularity, Ratings, make_hotels, make_ratings
 from dmrank.experiments.tuning import search_space
 
 QUICK = {"iterations": 400, "evaluate_every": 100, "batch_size": 512, "factors": 4}
@@ -152,6 +152,18 @@ def test_calibrated_predictions_beat_the_mean_rating() -> None:
     error = model.predict(users, items) - test.values
     naive = test.values - np.nanmean(split.train.values, axis=0)
     assert np.sqrt((error**2).mean()) < 0.85 * np.sqrt((naive**2).mean())
+
+
+def test_the_planted_order_of_two_hotels_is_found() -> None:
+    hotels = make_hotels(seed=0)
+    train = hotels.ratings.split(seed=0).train
+    model = DMR(factors=4, iterations=4_000, evaluate_every=250, rated_share=1.0).fit(train)
+    rng = np.random.default_rng(0)
+    users = rng.integers(len(train.users), size=20_000)
+    first, second = rng.integers(len(train.items), size=(2, 20_000))
+    truth = hotels.truth.mean(users, first) - hotels.truth.mean(users, second)
+    found = model.score_pairs(users, first) - model.score_pairs(users, second)
+    assert (np.sign(found) == np.sign(truth)).mean(axis=0).min() > 0.8
 
 
 def test_learned_correlations_follow_the_planted_ones() -> None:
