@@ -13,9 +13,12 @@ def test_the_paper_is_one_command(split_folder: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "report.html" in result.stderr
     assert (split_folder / "results" / "tables" / "table-2.md").exists()
-    other = run(*command, "--models", "Popularity", cwd=split_folder)
+    fewer = run(*command, "--models", "Popularity", cwd=split_folder)
+    assert fewer.returncode == 0
+    assert "ItemMean" not in (split_folder / "results" / "tables" / "table-2.md").read_text()
+    other = run(*command, "--models", "Popularity", "--k-core", "3", cwd=split_folder)
     assert other.returncode == 2
-    assert "results holds a run with models" in other.stderr
+    assert "results holds a run with" in other.stderr
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,10 @@ def test_the_order_factor_makes_probabilities_come_true(degrees_of_freedom) -> N
 def test_validation_changes_ratings_but_no_ranking(options) -> None:
     split = make_ratings(200, 50, 6_000, seed=3).ratings.split(seed=0)
     # One look, at the end: validation stops nothing.
-    settings = {"iterations": 200, "evaluate_every": 200, "rated_share": 0.5, "threads": 1}
+    settings = {
+        "iterations": 200, "evaluate_every": 200, "first_look": None, "rated_share": 0.5,
+        "threads": 1,
+    }  # fmt: skip
     alone = DMR(**settings, **options).fit(split.train)
     both = DMR(**settings, **options).fit(split.train, validation=split.validation)
     users, items = list(split.train.users)[:20], list(split.train.items)[:20]
