@@ -11,7 +11,7 @@ from dmrank.evaluation import bootstrap_interval, evaluate, lift
 from dmrank.experiments.contenders import Contender
 from dmrank.experiments.exhibit import Exhibit, number, with_best_bold
 from dmrank.experiments.study import SEED, Study
-from dmrank.support.plots import COLOURS, figure
+from dmrank.support.plots import COLOURS, figure, label_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,9 +94,11 @@ def _draw(data: pl.DataFrame) -> Figure:
         for n, row in enumerate(known.iter_rows(named=True)):
             place = row[_METRIC], row["specific lift"]
             axes.scatter(*place, s=45, color=COLOURS[n % len(COLOURS)], zorder=2)
-            axes.annotate(row["model"], place, (5, 4), textcoords="offset points", fontsize=9)
         axes.set(xlabel=f"{_METRIC} of the list by overall", ylabel="specific lift, stars")
         axes.set_title("Lists by aspect: better on it, and still good?")
         axes.grid(alpha=0.25)
         axes.margins(x=0.12, y=0.15)
+        axes.autoscale_view()
+        rows = known.select(_METRIC, "specific lift", "model").iter_rows()
+        label_points(axes, [(x, y, name) for x, y, name in rows])
     return drawn

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Categorical colours that stay apart for colour-blind readers (after Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
 MISSING_COLOUR = "#DDDDDD"
+#: How far above its point a name may stand, in points, and how high it is.
+_LABEL_STEPS = (4, -12, 17, -25, 30, -38, 43, 56, 69)
+_LABEL_HEIGHT = 12
 _STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 11,
@@ -325,3 +328,33 @@ def draw_preference_curve(shares: Floats, values: Floats, chosen: float) -> Figu
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)
     return drawn
+
+
+def label_points(axes: Axes, points: Sequence[tuple[float, float, str]]) -> None:
+    """Write names beside points, above or below one another where they would cover each other.
+
+    The limits of the axes must stand by then.
+    """
+    taken: list[tuple[float, float, float]] = []
+    to_points = 72 / axes.figure.dpi
+    for x, y, name in sorted(points):
+        left, base = axes.transData.transform((x, y)) * to_points
+        width = 5.2 * len(name) + 4
+        for step in _LABEL_STEPS:
+            free = all(
+                abs(base + step - other) >= _LABEL_HEIGHT or left + 5 > end or left + width < start
+                for start, end, other in taken
+            )
+            if free:
+                break
+        taken.append((left + 5, left + 5 + width, base + step))
+        axes.annotate(
+            name,
+            (x, y),
+            (5, step),
+            textcoords="offset points",
+            fontsize=9,
+            arrowprops={"arrowstyle": "-", "color": "0.7", "linewidth": 0.6}
+            if abs(step) > _LABEL_HEIGHT
+            else None,
+        )
