@@ -42,7 +42,7 @@ MODELS: dict[str, Callable[[], dmrank.Model]] = {
     "DMR": lambda: dmrank.DMR(iterations=5_000, patience=4),
     "DMR-R": lambda: dmrank.DMR(
         rated_share=1.0, item_offsets=True, regularization=0.1, iterations=1_500,
-        evaluate_every=1_500,
+        evaluate_every=1_500, first_look=None,
     ),
     "mixed effects alone": lambda: dmrank.MixedEffects(personal_strength=0),
     OURS: dmrank.MixedEffects,

@@ -262,7 +262,12 @@ DIRECTIONAL: dict[str, dict[str, object]] = {
 def show_directional(split: dmrank.Split, pairs: OrderPairs, effects: Effects) -> None:
     for name, options in DIRECTIONAL.items():
         model = StartedAtEffects(
-            rated_share=1.0, item_offsets=True, iterations=1_500, evaluate_every=1_500, **options
+            rated_share=1.0,
+            item_offsets=True,
+            iterations=1_500,
+            evaluate_every=1_500,
+            first_look=None,
+            **options,
         )
         model.effects = effects.items
         model.fit(split.train)
