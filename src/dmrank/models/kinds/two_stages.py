@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from dmrank.fitted.catalogue import Catalogue
+from dmrank.fitted.scorers import Blocks
 from dmrank.models.kinds.exposure import Exposure
 from dmrank.models.mixedeffects import MixedEffects
 from dmrank.ranking.standardise import Share, add_standardised
 from dmrank.support.arrays import Codes, Float32s, Floats
 
-_USERS_AT_ONCE = 256
 #: Items whose effects on an aspect spread less are all alike.
 _SMALLEST_SPREAD = 1e-4
 
@@ -85,15 +85,8 @@ class TwoStages:
         )
         if t == 1:
             return scores
-        asked, row_of = np.unique(users, return_inverse=True)
-        order = np.argsort(row_of, kind="stable")
-        ends = np.searchsorted(row_of[order], np.arange(len(asked) + 1))
-        for start in range(0, len(asked), _USERS_AT_ONCE):
-            stop = min(start + _USERS_AT_ONCE, len(asked))
-            rows = order[ends[start] : ends[stop]]
-            z = self.who_comes(asked[start:stop])[row_of[rows] - start, items[rows]]
-            scores[rows] += ((1 - t) * z)[:, None]
-        return scores
+        z = Blocks(self.who_comes).of_pairs(users, items)
+        return scores + ((1 - t) * z)[:, None]
 
 
 def first_items(catalogue: Catalogue, count: int) -> Catalogue:
