@@ -76,14 +76,15 @@ class DMRConfig(FactorConfig):
     """Weight of the Gaussian prior of the item offsets per sampled pair."""
     initial_deviation: Annotated[float, Field(gt=0, le=10)] = 0.1
     """Standard deviation of the factors before training."""
-    popularity_start: NotNegative = 1.0
+    popularity_start: Annotated[NotNegative, Search((0.0, 1.0))] = 1.0
     """Size of popularity in the first factor before training, times 1 − `rated_share`; 0: none."""
     first_look: Count | None = 1
     """Iterations before the first look at the validation set; None: `evaluate_every`."""
 
     starts: ClassVar[tuple[dict[str, Any], ...]] = (
-        # Heavy tails bear hard negatives, which bring the best lists on dense data.
-        {"family": "student", "hard_negatives": 5, "factors": 40, "regularization": 0.02},
+        # Heavy tails bear hard negatives, which bring the best lists, and do not need the start.
+        {"family": "student", "hard_negatives": 5, "factors": 40, "regularization": 0.02}
+        | {"popularity_start": 0.0},
         {"learning_rate": 0.03},
     )
     before: ClassVar[dict[str, Any]] = {"popularity_start": 0.0, "first_look": None}
@@ -200,7 +201,6 @@ class DMR(FactorModel):
             nonnegative=config.nonnegative,
             seed=config.seed,
         )
-
         step = partial(run_iterations, data, parameters, accumulators, prior, settings)
         # The factor step sees every pair first; the covariance step measures the same thing.
         return lambda first, count: step(first, count, config.threads)[:, 0]
