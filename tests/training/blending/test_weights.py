@@ -71,3 +71,18 @@ def test_regularization_holds_weights_back(contests: Contests) -> None:
         for strength in (10.0, 1e-3)
     )
     assert strong < 0.2 * weak
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_features_that_are_nearly_the_same_do_not_hide_the_minimum(
+    contests: Contests, rows: int
+) -> None:
+    alike = contests.features[:, :1] + 1e-3 * contests.features
+    contests = Contests(alike, contests.ratings, contests.starts)
+    objective = (
+        blending._logistic(contests)
+        if rows == 1
+        else blending._directional(contests, Gaussian(0.2))
+    )
+    found = blending._minimum(objective, rows, contests, 1e-6)
+    np.testing.assert_allclose(objective(found)[1] + 2e-6 * found, 0, atol=1e-6)
