@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dmrank.compiled.arguments import reading
 from dmrank.support.arrays import Array, Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.training.data import Missing, fill_missing
 from dmrank.training.least_squares.problem import Observed
@@ -89,7 +90,9 @@ class Profiles:
 
     def observed(self, values: Float32s | None = None) -> Observed:
         """Return the ratings, or other values in their place, as least squares take them."""
-        return Observed(self.pointer, self.others, self.values if values is None else values)
+        return reading(
+            Observed(self.pointer, self.others, self.values if values is None else values)
+        )
 
 
 def make_profiles(

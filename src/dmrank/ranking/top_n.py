@@ -233,14 +233,21 @@ def offer(offered: Offered, seen: Int32s, next_seen: int, heap: TopN, size: int)
                 next_seen += 1
             if next_seen < len(seen) and seen[next_seen] == item:
                 continue
-            if size < capacity:
-                _sift_up(heap.items, heap.scores, size, item, scores[j])
-                size += 1
-            else:
-                _sift_down(heap.items, heap.scores, size, item, scores[j])
+            size = push(heap, size, item, scores[j])
             if size == capacity:
                 threshold = heap.scores[0]
     return size, next_seen
+
+
+@compiled
+def push(heap: TopN, size: int, item: np.int32, score: Score) -> int:
+    """Put an item into a heap if it is among the best, and return how many these are."""
+    if size < len(heap.items):
+        _sift_up(heap.items, heap.scores, size, item, score)
+        return size + 1
+    if _worse(heap.scores[0], heap.items[0], score, item):
+        _sift_down(heap.items, heap.scores, size, item, score)
+    return size
 
 
 @compiled

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from dmrank.compiled.arguments import reading
 from dmrank.directional.packing import unpack
 from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.support.arrays import Array, Arrays, Codes, Float32s, Floats, Int32s
@@ -173,7 +174,7 @@ def _given(profiles: Profiles) -> tuple[Codes, Side]:
     rows = np.flatnonzero(profiles.given)
     others, places = np.unique(profiles.others[rows], return_inverse=True)
     pointer = np.append(0, np.cumsum(profiles.given))[profiles.pointer]
-    return others, Side(pointer, rows, places.astype(np.int32))
+    return others, reading(Side(pointer, rows, places.astype(np.int32)))
 
 
 def _numbers(profiles: Profiles) -> Int32s:

@@ -185,23 +185,40 @@ def _update_range(
     counts = np.zeros(len(patterns.present), np.int64)
     for user in range(start, stop):
         begin, end = side.pointer[user], side.pointer[user + 1]
-        system[:] = prior
-        h[:] = 0.0
+        start_system(system, prior, h)
         for place in range(begin, end):
             _observe(side, place, given, patterns, noise, h)
             counts[patterns.of_rows[side.rows[place]]] += 1
         for place in range(begin, end):
             pattern = patterns.of_rows[side.rows[place]]
             if counts[pattern] > 0:  # once for each pattern of this user
-                system += counts[pattern] * noise[pattern]
+                _add(system, counts[pattern], noise[pattern])
                 counts[pattern] = -counts[pattern]
         sums.log_determinant[number] -= invert(system, inverse)
         for place in range(begin, end):
             pattern = patterns.of_rows[side.rows[place]]
             if counts[pattern] < 0:
-                sums.spread[number, pattern] -= counts[pattern] * inverse
+                _add(sums.spread[number, pattern], -counts[pattern], inverse)
                 counts[pattern] = 0
         keep_posterior(user, effects, covariances, inverse, h, sums.moment[number])
+
+
+# Loops: to assign an array to a part of another, Numba compiles text for an error message, for 2 s.
+@cached
+def start_system(system: Floats, prior: Floats, h: Floats) -> None:
+    """Set the system to that of no ratings."""
+    for j in range(len(h)):
+        h[j] = 0.0
+        for k in range(len(h)):
+            system[j, k] = prior[j, k]
+
+
+@cached
+def _add(total: Floats, count: int, matrix: Floats) -> None:
+    """Add a matrix so many times."""
+    for j in range(len(matrix)):
+        for k in range(len(matrix)):
+            total[j, k] += count * matrix[j, k]
 
 
 @cached

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dmrank.compiled.arguments import reading
 from dmrank.data.rows import group_rows
 from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.training.data import TrainingData
@@ -87,8 +88,8 @@ def crossed_ratings(data: TrainingData) -> CrossedRatings:
     return CrossedRatings(
         values=data.values.astype(np.float64),
         codes=(data.row_users, data.items),
-        by_user=Side(data.user_ptr, own, data.items),
-        by_item=Side(pointer, rows.astype(np.int64), data.row_users[rows]),
+        by_user=reading(Side(data.user_ptr, own, data.items)),
+        by_item=reading(Side(pointer, rows.astype(np.int64), data.row_users[rows])),
         patterns=find_patterns(data.values),
     )
 

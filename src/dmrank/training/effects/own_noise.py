@@ -14,7 +14,14 @@ import numpy as np
 from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import AnyFloats, Bools, Codes, Float32s, Floats
-from dmrank.training.effects.blocks import Patterns, Side, Sums, invert, keep_posterior
+from dmrank.training.effects.blocks import (
+    Patterns,
+    Side,
+    Sums,
+    invert,
+    keep_posterior,
+    start_system,
+)
 
 #: Parts that sums are taken in, whatever the number of threads.
 TASKS = 64
@@ -109,8 +116,7 @@ def _update_range(
     h, total = np.empty(K), np.empty(K)
     for one in range(start, stop):
         place, end = side.pointer[one], side.pointer[one + 1]
-        system[:] = prior[one if len(prior) > 1 else 0]
-        h[:] = 0.0
+        start_system(system, prior[one if len(prior) > 1 else 0], h)
         while place < end:
             user, pattern = _key(side, place, patterns, noise)
             present, count = patterns.present[pattern], 0

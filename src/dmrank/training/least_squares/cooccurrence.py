@@ -16,20 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached, compiled
+from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.data.rows import group_rows
-from dmrank.support.arrays import Codes, Float32s, Floats, Int32s, Int64s
+from dmrank.ranking.top_n import TopN, no_items, push
+from dmrank.support.arrays import Codes, Floats, Int32s, Int64s
 from dmrank.training.least_squares.item_regression import SparseRows
 
 _ITEMS_PER_TASK = 64
-
-
-class _Kept(NamedTuple):
-    """The neighbours of each item, −1 where there are fewer, and what they count."""
-
-    items: Int32s
-    weights: Float32s
 
 
 class _Rated(NamedTuple):
@@ -77,10 +71,7 @@ def cooccurrence(
     order, item_pointer = group_rows(items, n_items)
     row_users = np.repeat(np.arange(len(pointer) - 1, dtype=np.int32), np.diff(pointer))
     rated = _Rated(item_pointer, row_users[order], pointer, items)
-    kept = _Kept(
-        np.full((n_items, neighbours), -1, dtype=np.int32),
-        np.zeros((n_items, neighbours), dtype=np.float32),
-    )
+    kept = no_items(n_items, neighbours)
     for_ranges(
         lambda start, stop: _columns(start, stop, rated, held_back, kept),
         n_items,
@@ -91,15 +82,15 @@ def cooccurrence(
     rows = kept.items[column, place]
     order, row_pointer = group_rows(rows, n_items)
     return SparseRows(
-        row_pointer, column[order].astype(np.int32), kept.weights[column, place][order]
+        row_pointer, column[order].astype(np.int32), kept.scores[column, place][order]
     )
 
 
 @cached
-def _columns(start: int, stop: int, rated: _Rated, held_back: Floats, kept: _Kept) -> None:
+def _columns(start: int, stop: int, rated: _Rated, held_back: Floats, kept: TopN) -> None:
     """Find the neighbours of some items."""
     sums = np.zeros(len(held_back))
-    met = np.empty(len(held_back), np.int64)
+    met = np.empty(len(held_back), np.int32)
     for item in range(start, stop):
         count = 0
         for place in range(rated.item_pointer[item], rated.item_pointer[item + 1]):
@@ -111,25 +102,8 @@ def _columns(start: int, stop: int, rated: _Rated, held_back: Floats, kept: _Kep
                         met[count] = other
                         count += 1
                     sums[other] += 1.0 / (last - first)
+        best, size = TopN(kept.items[item], kept.scores[item]), 0
         for other in met[:count]:
-            sums[other] *= held_back[other] * held_back[other] * held_back[item]
-        _keep_largest(sums, np.sort(met[:count]), kept.items[item], kept.weights[item])
-        for other in met[:count]:
+            weight = sums[other] * held_back[other] * held_back[other] * held_back[item]
+            size = push(best, size, other, np.float32(weight))
             sums[other] = 0.0
-
-
-@compiled
-def _keep_largest(sums: Floats, met: Int64s, items: Int32s, weights: Float32s) -> None:
-    """Keep the largest sums, of equal ones those of the first items."""
-    least, ties = -1.0, len(met)
-    if len(met) > len(items):
-        values = np.sort(sums[met])
-        least = values[len(met) - len(items)]
-        ties = len(items) - (values > least).sum()
-    place = 0
-    for other in met:
-        if sums[other] > least or (sums[other] == least and ties > 0):
-            if sums[other] == least:
-                ties -= 1
-            items[place], weights[place] = other, sums[other]
-            place += 1

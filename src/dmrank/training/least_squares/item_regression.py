@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from dmrank.compiled.arguments import read_only, reading
 from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.data.rows import group_rows
@@ -105,6 +106,7 @@ def _weigh(start: int, stop: int, diagonal: Float32s, weights: Float32s) -> None
 
 def score_all(rows: SparseRows, users: Codes, weights: Float32s, threads: int | None) -> Float32s:
     """Return rows of XB: the scores of all items for some users."""
+    rows, users, weights = reading(rows), read_only(users.astype(np.int64)), read_only(weights)
     scores = np.zeros((len(users), len(weights)), dtype=np.float32)
     for_ranges(
         lambda start, stop: _score_all(start, stop, rows, users, weights, scores),
@@ -132,7 +134,8 @@ def score_pairs(
 ) -> Float32s:
     """Return elements of XB: the scores of (user, item) pairs."""
     # What is broadcast from one id is no array that compiled code takes.
-    pairs = np.array(users), np.array(items)
+    pairs = read_only(np.array(users, np.int64)), read_only(np.array(items, np.int64))
+    rows, weights = reading(rows), read_only(weights)
     scores = np.zeros(len(users), dtype=np.float32)
     for_ranges(
         lambda start, stop: _score_pairs(start, stop, rows, pairs, weights, scores),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dmrank.compiled.arguments import reading
 from dmrank.data.rows import group_rows
 from dmrank.support.arrays import Codes, Float32s, Floats, Int64s
 
@@ -80,10 +81,10 @@ class Problem(NamedTuple):
 
 def by_user(data: TrainingData) -> Observed:
     """Return ratings grouped by user."""
-    return Observed(data.user_ptr, data.items, data.values)
+    return reading(Observed(data.user_ptr, data.items, data.values))
 
 
 def by_item(data: TrainingData) -> Observed:
     """Return ratings grouped by item."""
     rows, pointer = group_rows(data.items, len(data.item_counts))
-    return Observed(pointer, data.row_users[rows], data.values[rows])
+    return reading(Observed(pointer, data.row_users[rows], data.values[rows]))
