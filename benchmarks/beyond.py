@@ -140,14 +140,19 @@ def fit(
             best = int(np.argmax(model.arrays["curve.values"]))
             model = model.with_preference(float(model.arrays["curve.shares"][best]))
         seconds = time.perf_counter() - started
-        keep(target, {"seconds": seconds, **judge(model, split, name, threads)})
+        shares = SHARES if kind == "default" else ()
+        keep(target, {"seconds": seconds, **judge(model, split, name, shares, threads)})
         print(f"{file} {folder} {name}: {seconds:.0f} s", flush=True)
 
 
 def judge(
-    model: dmrank.Model, split: dmrank.Split, name: str, threads: int | None
+    model: dmrank.Model,
+    split: dmrank.Split,
+    name: str,
+    shares: tuple[float, ...],
+    threads: int | None,
 ) -> dict[str, Any]:
-    """Ask a model for everything that is compared."""
+    """Ask a model for everything that is compared, a Hurdle also with other shares."""
     report = evaluate({name: model}, split, metrics=METRICS, threads=threads)
     codes = split.train.users.codes(report.users)
     found: dict[str, Any] = {}
@@ -164,7 +169,7 @@ def judge(
     found["contrast"] = pairs.contrast(model).pooled
     if name == OURS:
         found["preference"] = model.preference
-        for share in (model.preference, *SHARES):
+        for share in (model.preference, *shares):
             measured = lift(model.with_preference(share), split, threads=threads)
             per_user = measured.mean_per_user(specific=True)
             low, high = bootstrap_interval(per_user)

@@ -34,6 +34,7 @@ from dmrank.models import Search as Search
 from dmrank.models import TrainingConfig as TrainingConfig
 from dmrank.models import Vectors as Vectors
 from dmrank.models import load as load
+from dmrank.models import warm_up as warm_up
 from dmrank.support.errors import ConfigError as ConfigError
 from dmrank.support.errors import DataError as DataError
 from dmrank.support.errors import DmrankError as DmrankError

@@ -18,6 +18,7 @@ from dmrank.cli.prepare import prepare
 from dmrank.cli.recommend import recommend
 from dmrank.cli.stats import stats
 from dmrank.cli.tune import tune
+from dmrank.cli.warm_up import warm_up
 from dmrank.support.version import __version__
 
 app = typer.Typer(
@@ -51,7 +52,7 @@ def options(
 # In the order of the help text.
 for command in (
     *(demo, stats, prepare, fit, evaluate, recommend, compare, explain),
-    *(tune, paper, extract),
+    *(tune, paper, extract, warm_up),
 ):
     app.command()(command)
 app.add_typer(aspects, name="aspects")

@@ -20,6 +20,7 @@ from dmrank.models.mter import MTER, MTERConfig
 from dmrank.models.popularity import Popularity, PopularityConfig
 from dmrank.models.ptf import PTF, PTFConfig
 from dmrank.models.spsmtl import SPSMTL, SPSMTLConfig
+from dmrank.models.warm_up import warm_up
 from dmrank.support.errors import ConfigError, did_you_mean
 
 _KINDS: tuple[type[Model], ...] = (
@@ -85,4 +86,5 @@ __all__ = [
     "Vectors",
     "find_model",
     "load",
+    "warm_up",
 ]

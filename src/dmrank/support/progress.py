@@ -14,6 +14,7 @@ from typing import Protocol
 
 logger = logging.getLogger("dmrank")
 _shown: ContextVar[bool] = ContextVar("a bar is shown", default=False)
+_quiet: ContextVar[bool] = ContextVar("nothing is said", default=False)
 
 
 class Bar(Protocol):
@@ -48,7 +49,7 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
     ...         progress.update(step + 1)
     """
     # A terminal shows one bar: that of the work within which other work is done.
-    if not sys.stderr.isatty() or _shown.get():
+    if not sys.stderr.isatty() or _shown.get() or is_silent():
         yield _NoBar()
         return
     from rich.console import Console
@@ -84,7 +85,31 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
             _shown.reset(token)
 
 
+def is_silent() -> bool:
+    """Return whether the logger `dmrank` was told to be silent.
+
+    Examples
+    --------
+    >>> logger.setLevel(logging.WARNING)
+    >>> is_silent()
+    True
+    >>> logger.setLevel(logging.NOTSET)
+    """
+    return _quiet.get() or logger.disabled or logger.level > logging.INFO
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Say nothing while the block runs."""
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
 def say(message: str) -> None:
-    """Tell the person at the terminal, and the log, one line."""
+    """Tell the person at the terminal, and the log, one line, unless the log is silenced."""
     logger.info(message)
-    print(message, file=sys.stderr)
+    if not is_silent():
+        print(message, file=sys.stderr)
