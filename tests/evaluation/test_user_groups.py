@@ -61,12 +61,15 @@ def test_means_by_hand(train: Ratings) -> None:
         users,
     )
     averaged = user_groups(report, train, "ndcg@50")
-    assert averaged.columns == ["model", "group", "users", "mean"]
+    assert averaged.columns == ["model", "group", "users", "mean", "low", "high"]
     one = averaged.filter(model="one")
     assert one["group"].to_list() == list(GROUP_LABELS)
     assert one["users"].to_list() == [2, 2, 0, 0, 0]
     # Mean over aspects of (0.1 + 0.3) / 2 and 0.4, and of 0.5 and (1 + 0) / 2.
     np.testing.assert_allclose(one["mean"], [0.3, 0.5, NAN, NAN, NAN])
+    # Resampled means of two users lie between these users, whose means over aspects these are.
+    np.testing.assert_allclose(one["low"], [0.25, 0.25, NAN, NAN, NAN])
+    np.testing.assert_allclose(one["high"], [0.3, 1.0, NAN, NAN, NAN])
     assert averaged.filter(model="two")["users"].to_list() == [2, 2, 0, 0, 1]
     by_p = user_groups(report, train, "ndcg@50", by="p").filter(model="one")
     np.testing.assert_allclose(by_p["mean"], [0.2, 0.5, NAN, NAN, NAN])

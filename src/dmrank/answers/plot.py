@@ -14,9 +14,10 @@ from dmrank.fitted.calibrating import degrees_of_freedom
 from dmrank.fitted.contract import FittedModel
 from dmrank.support.arrays import AnyFloats, Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError
-from dmrank.support.plots import COLOURS, draw_correlation, draw_direction, figure
+from dmrank.support.plots import COLOURS, draw_correlation, draw_direction, figure, written
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -33,6 +34,7 @@ def plot_profile(model: FittedModel, user: str, item: str) -> Figure:
         average,
         _relative(catalogue.scale, predicted),
         _relative(catalogue.scale, average),
+        catalogue.scale,
         catalogue.aspects,
         f"{catalogue.item_name(i)}, for {user}",
     )
@@ -54,8 +56,7 @@ def plot_correlation(model: FittedModel, user: str, item: str | None) -> Figure:
     size = 2.0 + 0.55 * len(catalogue.aspects)
     with figure(size + 0.6, size) as drawn:
         axes = drawn.subplots()
-        names = [name.replace("_", " ") for name in catalogue.aspects]
-        draw_correlation(axes, correlations(mean[None])[0], names)
+        draw_correlation(axes, correlations(mean[None])[0], written(catalogue.aspects))
         axes.set_title(f"{title}: correlation of aspects")
     return drawn
 
@@ -83,7 +84,7 @@ def plot_comparison(
     stretch = scale_stretch(model)
     sigma = model.calibration.order_factor * covariance[0]
     sigma = (sigma * np.outer(stretch, stretch))[np.ix_(chosen, chosen)]
-    names = [f"difference in {catalogue.aspects[k].replace('_', ' ')}" for k in chosen]
+    names = [f"difference in {name}" for name in written([catalogue.aspects[k] for k in chosen])]
     one, other = (
         shorten(catalogue.item_name(int(code[0])), 36, placeholder=" …") for code in (a, b)
     )
@@ -113,10 +114,11 @@ def _draw_profile(
     average: Floats,
     place: Floats,
     average_place: Floats,
+    scale: Float32s,
     aspects: tuple[str, ...],
     title: str,
 ) -> Figure:
-    with figure(6.5, 1.3 + 0.36 * len(aspects)) as drawn:
+    with figure(6.5, 1.6 + 0.36 * len(aspects)) as drawn:
         axes = drawn.subplots()
         rows = np.arange(len(aspects))
         better = place >= average_place
@@ -134,10 +136,9 @@ def _draw_profile(
             away = f"{value - mean:+.1f}".replace("-", "−")
             against = "" if np.isnan(mean) else f"  ({away})"
             axes.text(1.03, row, f"{value:.1f}{against}", va="center", fontsize=9)
-        axes.set_yticks(rows, [name.replace("_", " ") for name in aspects])
+        axes.set_yticks(rows, written(aspects))
         axes.invert_yaxis()
-        axes.set(xlim=(-0.02, 1.02), xticks=(0, 0.5, 1))
-        axes.set_xticklabels(["lowest rating", "middle", "highest"])
+        _mark_scale(axes, scale)
         axes.set_title(title, pad=22)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x", alpha=0.25)
@@ -145,3 +146,19 @@ def _draw_profile(
         axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.01, 0.985), ncols=2,
                     fontsize=9, handletextpad=0.3, columnspacing=1.2)  # fmt: skip
     return drawn
+
+
+def _mark_scale(axes: Axes, scale: Float32s) -> None:
+    """Write ratings below the axis if all aspects have the same scale, else only its ends."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlim(-0.02, 1.02)
+    low, high = (float(end) for end in scale[0])
+    if (scale == scale[0]).all() and high > low:
+        round_numbers = MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        marks = [mark for mark in round_numbers if low <= mark <= high]
+        places = [(mark - low) / (high - low) for mark in marks]
+        axes.set_xticks(places, [f"{mark:g}" for mark in marks])
+        axes.set_xlabel("rating")
+    else:
+        axes.set_xticks((0, 0.5, 1), ["lowest rating", "middle", "highest"])

@@ -7,6 +7,7 @@ import polars as pl
 
 from dmrank.data.ratings import Ratings
 from dmrank.evaluation.report import AVERAGE, Report
+from dmrank.evaluation.significance import bootstrap_interval
 from dmrank.support.arrays import Bools, Floats, Int64s
 
 #: Fewest and most training ratings of each group.
@@ -48,7 +49,8 @@ def user_groups(report: Report, train: Ratings, metric: str, by: str = AVERAGE) 
     Returns
     -------
     polars.DataFrame
-        Columns model, group, users (those with a value) and mean, which is NaN without users.
+        Columns model, group, users (those with a value), mean, and its 95 % bootstrap interval low
+        and high; all three are NaN without users.
 
     Examples
     --------
@@ -67,8 +69,10 @@ def user_groups(report: Report, train: Ratings, metric: str, by: str = AVERAGE) 
             of_group = values[:, _is_member(counts, group)]
             has_value = ~np.isnan(of_group).all(axis=0)
             mean = _known_mean(np.array([_known_mean(of_users) for of_users in of_group]))
+            low, high = _interval(of_group[:, has_value])
             rows.append({
                 "model": model, "group": label, "users": int(has_value.sum()), "mean": mean,
+                "low": low, "high": high,
             })  # fmt: skip
     return pl.DataFrame(rows)
 
@@ -76,6 +80,13 @@ def user_groups(report: Report, train: Ratings, metric: str, by: str = AVERAGE) 
 def _is_member(counts: Int64s, group: tuple[int, int | None]) -> Bools:
     fewest, most = group
     return (counts >= fewest) & (counts <= (np.inf if most is None else most))
+
+
+def _interval(values: Floats) -> tuple[float, float]:
+    """Return the interval of the mean over users, of each the mean over aspects."""
+    if values.size == 0:
+        return float("nan"), float("nan")
+    return bootstrap_interval(np.nanmean(values, axis=0))
 
 
 def _known_mean(values: Floats) -> float:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from dmrank.directional.orthant import log_all_positive
 from dmrank.evaluation import rated_pairs
 from dmrank.experiments.drawings import draw_two_ratings
 from dmrank.experiments.exhibit import Exhibit, as_text
 from dmrank.experiments.study import SEED, Study
 from dmrank.models import DMR
 from dmrank.support.arrays import Float32s, Floats
-from dmrank.support.plots import draw_direction, figure
+from dmrank.support.plots import draw_direction, figure, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +64,9 @@ def directions(study: Study) -> list[Exhibit]:
             "other on another: no single number can order them, their difference has a direction.",
             data,
             as_text(data, digits=1),
-            lambda: draw_two_ratings(data, names),
+            lambda: draw_two_ratings(
+                data, names, (float(ratings.scale[:, 0].min()), float(ratings.scale[:, 1].max()))
+            ),
         )
     ]
     models = [name for name in MODELS if study.has(name)][:2]
@@ -96,7 +99,7 @@ def _item_name(study: Study, item: int) -> str:
 
 def _densities(study: Study, pair: RatedPair, models: list[str]) -> Exhibit:
     chosen = list(pair.two_aspects)
-    aspects = [study.ratings.aspects[k] for k in chosen]
+    aspects = written([study.ratings.aspects[k] for k in chosen])
     seen = {name: _seen_by(study, name, pair, chosen) for name in models}
     data = pl.DataFrame(
         [
@@ -123,7 +126,7 @@ def _densities(study: Study, pair: RatedPair, models: list[str]) -> Exhibit:
             panels = np.atleast_1d(drawn.subplots(1, len(seen)))
             for axes, (name, (mean, covariance, model)) in zip(panels, seen.items(), strict=True):
                 config = model.config
-                area = draw_direction(
+                draw_direction(
                     axes,
                     mean,
                     covariance,
@@ -135,7 +138,9 @@ def _densities(study: Study, pair: RatedPair, models: list[str]) -> Exhibit:
                         config.degrees_of_freedom if config.family == "student" else None
                     ),
                 )
-                axes.set_title(f"{name}: integral {area:.3g}")
+                likely = _both_as_observed(mean, covariance, pair.observed[chosen])
+                axes.set_title(f"{name}: {likely:.0%} for this order on both")
+            panels[-1].legend(frameon=False, fontsize=9, loc="upper right")
         return drawn
 
     return Exhibit(
@@ -143,11 +148,19 @@ def _densities(study: Study, pair: RatedPair, models: list[str]) -> Exhibit:
         "Figure 2: the direction of the pair under fitted models",
         f"The density of the difference on {aspects[0]} and {aspects[1]} (ellipses, dot), "
         "the observed direction, and the density along it; the coloured part, beyond the margin, "
-        "is what the criterion maximises. The pair is from test: no model has seen it.",
+        "is what the criterion maximises. In the title, the probability that the items differ in "
+        "the observed order on both aspects. The pair is from test: no model has seen it.",
         data,
         as_text(data, digits=3),
         draw,
     )
+
+
+def _both_as_observed(mean: Floats, covariance: Floats, observed: Floats) -> float:
+    """Return the probability that both differences have the observed sign, if normal."""
+    signs = np.sign(observed)
+    turned = signs[:, None] * covariance * signs
+    return float(np.exp(log_all_positive((signs * mean)[None], turned[None], threads=1))[0])
 
 
 def _seen_by(

@@ -38,6 +38,17 @@ _STYLE: Any = {
 }
 
 
+def written(aspects: Sequence[str]) -> list[str]:
+    """Return names of aspects as they are written in pictures.
+
+    Examples
+    --------
+    >>> written(["front_desk", "Location"])
+    ['front desk', 'location']
+    """
+    return [name.replace("_", " ").lower() for name in aspects]
+
+
 @contextmanager
 def figure(width: float, height: float) -> Iterator[Figure]:
     """Give an empty figure (inches) in the style of dmrank, independent of any window system."""
@@ -69,8 +80,8 @@ def draw_ratings(
     height = 1.6 + 0.36 * len(aspects)
     with figure(11, height) as drawn:
         left, right = drawn.subplots(1, 2, width_ratios=[1.15, 1])
-        draw_distribution(left, values, scale, aspects)
-        draw_correlation(right, correlation, aspects)
+        draw_distribution(left, values, scale, written(aspects))
+        draw_correlation(right, correlation, written(aspects))
     return drawn
 
 
@@ -159,7 +170,7 @@ def draw_recovery(found: Floats, plain: Floats, aspects: Sequence[str], model: s
         axes.hlines(places, plain, found, color="0.75", linewidth=2, zorder=1)
         axes.scatter(plain, places, color=COLOURS[-1], label="item means", zorder=2)
         axes.scatter(found, places, color=COLOURS[0], label=model, zorder=2)
-        axes.set_yticks(places, aspects)
+        axes.set_yticks(places, written(aspects))
         axes.invert_yaxis()
         axes.set(xlim=(0.5, 1), title="Planted order of two items found")
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
@@ -289,7 +300,7 @@ def _density(
 
 def draw_directions(covariance: Floats, aspects: tuple[str, ...], of: str) -> Figure:
     """Draw correlations, and the share of the variance in each principal direction."""
-    names = [name.replace("_", " ") for name in aspects]
+    names = written(aspects)
     deviations = np.sqrt(np.diagonal(covariance))
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[::-1], vectors[:, ::-1]
