@@ -19,6 +19,7 @@ from dmrank.fitted.calibrating import (
 from dmrank.fitted.contract import FittedModel
 from dmrank.support.arrays import Codes, Floats
 from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.shown import html
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,14 @@ class Comparison:
         if item is None:
             return "equal"
         return self.names[item != self.first] or item
+
+    def _repr_html_(self) -> str:
+        first, second = self.name_of(self.first), self.name_of(self.second)
+        better = [self.name_of(item) for item in self.table["better"]]
+        title = f"{first} or {second}, for {self.user}"
+        if self.confidence is not None:
+            title += f"\nAll aspects together: surer than of {self.confidence:.0%} of pairs."
+        return html(title, self.table.with_columns(better=pl.Series(better, dtype=pl.String)), 2)
 
     def __repr__(self) -> str:
         first, second = self.name_of(self.first), self.name_of(self.second)

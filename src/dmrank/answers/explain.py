@@ -14,6 +14,7 @@ from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
 from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError, UnsupportedError, did_you_mean
+from dmrank.support.shown import html
 
 #: The sentence of the paper (4.5); callers bring their own for other languages.
 TEMPLATES = {"en": "We recommend {item} to you, because you may like its aspects of {aspects}."}
@@ -44,6 +45,9 @@ class Explanation:
     by: str
     table: pl.DataFrame
     sentence: str
+
+    def _repr_html_(self) -> str:
+        return html(self.sentence, self.table, digits=2)
 
     def __repr__(self) -> str:
         width = max(len(name) for name in (*self.table["aspect"], "aspect"))

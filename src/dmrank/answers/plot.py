@@ -14,14 +14,14 @@ from dmrank.fitted.calibrating import degrees_of_freedom
 from dmrank.fitted.contract import FittedModel
 from dmrank.support.arrays import AnyFloats, Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError
-from dmrank.support.plots import COLOURS, draw_correlation, draw_direction, figure, written
+from dmrank.support.plots import COLOURS, draw_correlation, draw_direction, panel, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def plot_profile(model: FittedModel, user: str, item: str) -> Figure:
+def plot_profile(model: FittedModel, user: str, item: str, ax: Axes | None) -> Figure:
     """Draw the predicted ratings of an item; see `Model.plot_profile`."""
     catalogue = model.catalogue
     u, i = catalogue.users.code(user), catalogue.items.code(item)
@@ -37,10 +37,11 @@ def plot_profile(model: FittedModel, user: str, item: str) -> Figure:
         catalogue.scale,
         catalogue.aspects,
         f"{catalogue.item_name(i)}, for {user}",
+        ax,
     )
 
 
-def plot_correlation(model: FittedModel, user: str, item: str | None) -> Figure:
+def plot_correlation(model: FittedModel, user: str, item: str | None, ax: Axes | None) -> Figure:
     """Draw how the aspects of a user's ratings go together; see `Model.plot_correlation`."""
     catalogue = model.catalogue
     code = catalogue.users.code(user)
@@ -54,15 +55,19 @@ def plot_correlation(model: FittedModel, user: str, item: str | None) -> Figure:
         title = f"{user} on {catalogue.item_name(int(items[0]))}"
     mean = covariances_of(model, np.full(len(items), code), items).mean(axis=0)
     size = 2.0 + 0.55 * len(catalogue.aspects)
-    with figure(size + 0.6, size) as drawn:
-        axes = drawn.subplots()
+    with panel(size + 0.6, size, ax) as (drawn, axes):
         draw_correlation(axes, correlations(mean[None])[0], written(catalogue.aspects))
         axes.set_title(f"{title}: correlation of aspects")
     return drawn
 
 
 def plot_comparison(
-    model: FittedModel, user: str, first: str, second: str, aspects: tuple[str, str] | None
+    model: FittedModel,
+    user: str,
+    first: str,
+    second: str,
+    aspects: tuple[str, str] | None,
+    ax: Axes | None,
 ) -> Figure:
     """Draw the predicted difference of two items; see `Model.plot_comparison`."""
     catalogue = model.catalogue
@@ -88,8 +93,7 @@ def plot_comparison(
     one, other = (
         shorten(catalogue.item_name(int(code[0])), 36, placeholder=" …") for code in (a, b)
     )
-    with figure(5.4, 5.6) as drawn:
-        axes = drawn.subplots()
+    with panel(5.4, 5.6, ax) as (drawn, axes):
         draw_direction(
             axes,
             mean[chosen],
@@ -117,9 +121,9 @@ def _draw_profile(
     scale: Float32s,
     aspects: tuple[str, ...],
     title: str,
+    ax: Axes | None,
 ) -> Figure:
-    with figure(6.5, 1.6 + 0.36 * len(aspects)) as drawn:
-        axes = drawn.subplots()
+    with panel(6.5, 1.6 + 0.36 * len(aspects), ax) as (drawn, axes):
         rows = np.arange(len(aspects))
         better = place >= average_place
         for chosen, colour in ((better, COLOURS[2]), (~better, COLOURS[1])):

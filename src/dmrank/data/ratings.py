@@ -20,6 +20,7 @@ from dmrank.data.scale import ScaleLike, make_scale
 from dmrank.support.arrays import Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
 from dmrank.support.files import write_table
+from dmrank.support.shown import html
 
 #: Columns of a table that are never aspects.
 RESERVED_COLUMNS = ("user", "item", "item_name", "timestamp")
@@ -173,6 +174,10 @@ class Ratings:
             f"Ratings({len(self.users):,} users × {len(self.items):,} items × "
             f"{len(self.aspects)} aspects, {len(self):,} rating vectors{share})"
         )
+
+    def _repr_html_(self) -> str:
+        first = self.select(np.arange(min(5, len(self))))
+        return html(repr(self), first.to_polars(), digits=1)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ratings):
@@ -395,6 +400,20 @@ class Split:
         shown = ", ".join(f"{name} {len(part):,}" for name, part in parts.items())
         cold = sum(int(self.cold_rows(part).sum()) for part in (self.validation, self.test))
         return f"Split({shown} rating vectors; {cold:,} outside train with a cold user or item)"
+
+    def _repr_html_(self) -> str:
+        parts = {"train": self.train, "validation": self.validation, "test": self.test}
+        rows = [
+            {
+                "part": name,
+                "rating vectors": len(part),
+                "users": int((np.diff(part.user_pointer) > 0).sum()),
+                "items": len(np.unique(part.item_codes)),
+                "of a cold user or item": int(self.cold_rows(part).sum()),
+            }
+            for name, part in parts.items()
+        ]
+        return html("Split", pl.DataFrame(rows))
 
 
 def _check_aspects(aspects: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 
 from dmrank.data.ratings import Ratings
 from dmrank.support.arrays import AnyFloats, Bools, Codes, Floats
+from dmrank.support.shown import html, text
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,18 @@ class Statistics:
         correlations = {name: self.correlation[:, k] for k, name in enumerate(self.aspects)}
         return pl.DataFrame(columns).with_columns(
             pl.Series(f"r({name})", column) for name, column in correlations.items()
+        )
+
+    def __repr__(self) -> str:
+        return text(self._title(), self.per_aspect(), digits=2)
+
+    def _repr_html_(self) -> str:
+        return html(self._title(), self.per_aspect(), digits=2)
+
+    def _title(self) -> str:
+        return (
+            f"{self.users:,} users × {self.items:,} items, {self.ratings:,} rating vectors "
+            f"({self.density:.2%} of all pairs)"
         )
 
     def to_dict(self) -> dict[str, Any]:

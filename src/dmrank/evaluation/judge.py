@@ -61,7 +61,8 @@ def evaluate(
     >>> split = make_ratings(200, 50, 4_000, seed=1).ratings.split()
     >>> report = evaluate(Popularity().fit(split.train), split)
     >>> report
-    Report(Popularity; 166 users, 8 aspects, ap, ndcg@10, ndcg@50, full)
+    166 users, 8 aspects, ranking: full
+     model           ap  ndcg@10  ndcg@50 ...
     >>> report.table().shape
     (1, 7)
     """

@@ -12,6 +12,7 @@ from dmrank.evaluation.significance import PairedTest, compare_with_best
 from dmrank.evaluation.whole import Estimate
 from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, did_you_mean
+from dmrank.support.shown import html, text
 
 #: The name of the mean over aspects in place of an aspect.
 AVERAGE = "average"
@@ -182,7 +183,10 @@ class Report:
         return int((~np.isnan(self.values[model, aspect, metric])).sum())
 
     def __repr__(self) -> str:
-        return (
-            f"Report({', '.join(self.models)}; {len(self.users):,} users, "
-            f"{len(self.aspects)} aspects, {', '.join(self.metrics)}, {self.protocol})"
-        )
+        return text(self._title(), self.table())
+
+    def _repr_html_(self) -> str:
+        return html(self._title(), self.table(), digits=4)
+
+    def _title(self) -> str:
+        return f"{len(self.users):,} users, {len(self.aspects)} aspects, ranking: {self.protocol}"

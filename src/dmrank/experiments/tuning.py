@@ -17,6 +17,7 @@ from dmrank.metrics import parse_metric
 from dmrank.models import Model, find_model
 from dmrank.models.config import Config, Search, all_fields
 from dmrank.support.errors import ConfigError, did_you_mean
+from dmrank.support.shown import html
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,9 @@ class Tuning:
         found = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())
         name = self.model.__name__
         return f"Tuning({name}({found}): {self.metric} {self.value:.4f}, {len(self.trials)} trials)"
+
+    def _repr_html_(self) -> str:
+        return html(repr(self), self.trials, digits=4)
 
 
 def search_space(config: type[Config]) -> dict[str, Search]:

@@ -40,10 +40,12 @@ from dmrank.metrics import parse_metric
 from dmrank.models.config import Config, make_config
 from dmrank.support.arrays import Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError, ModelFileError, UnsupportedError
+from dmrank.support.shown import html
 from dmrank.training.history import History
 from dmrank.training.validation import Validator
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Within the class, `Config` is that of the model.
@@ -128,6 +130,22 @@ class Model(FittedModel):
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.given.items())
         return f"{type(self).__name__}({given})"
+
+    def _repr_html_(self) -> str:
+        parameters = self.get_params()
+        table = pl.DataFrame(
+            {"parameter": list(parameters), "value": [repr(value) for value in parameters.values()]}
+        )
+        return html(f"{self!r}, {self._fitted_on()}", table)
+
+    def _fitted_on(self) -> str:
+        """Return in words what the model knows."""
+        if self._catalogue is None:
+            return "not fitted"
+        users, items = len(self._catalogue.users), len(self._catalogue.items)
+        return (
+            f"fitted on {users:,} users × {items:,} items × {len(self._catalogue.aspects)} aspects"
+        )
 
     # Fitting and files.
 
@@ -613,13 +631,15 @@ class Model(FittedModel):
 
     # Pictures.
 
-    def plot_profile(self, user: str, item: str) -> Figure:
+    def plot_profile(self, user: str, item: str, *, ax: Axes | None = None) -> Figure:
         """Draw the predicted ratings of an item beside what the user gives on average.
 
         Parameters
         ----------
         user, item : str
             Ids.
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a figure of its own.
 
         Examples
         --------
@@ -628,9 +648,11 @@ class Model(FittedModel):
         >>> drawn = model.plot_profile("u000003", "h000001")
         >>> drawn.savefig("profile.png")  # doctest: +SKIP
         """
-        return plot_profile(self, user, item)
+        return plot_profile(self, user, item, ax)
 
-    def plot_correlation(self, user: str, item: str | None = None) -> Figure:
+    def plot_correlation(
+        self, user: str, item: str | None = None, *, ax: Axes | None = None
+    ) -> Figure:
         """Draw how the aspects of a user's ratings go together, as a heat map.
 
         Parameters
@@ -640,6 +662,8 @@ class Model(FittedModel):
         item : str, optional
             Of the rating of this item, that is of Σ_ui; by default averaged over what the user
             rated in training.
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a figure of its own.
 
         Examples
         --------
@@ -648,10 +672,16 @@ class Model(FittedModel):
         >>> drawn = model.plot_correlation("u000003")
         >>> drawn.savefig("correlation.png")  # doctest: +SKIP
         """
-        return plot_correlation(self, user, item)
+        return plot_correlation(self, user, item, ax)
 
     def plot_comparison(
-        self, user: str, first: str, second: str, aspects: tuple[str, str] | None = None
+        self,
+        user: str,
+        first: str,
+        second: str,
+        aspects: tuple[str, str] | None = None,
+        *,
+        ax: Axes | None = None,
     ) -> Figure:
         """Draw the predicted difference of two items on two aspects, as in the paper's Figure 2.
 
@@ -664,6 +694,8 @@ class Model(FittedModel):
             Ids.
         aspects : pair of str, optional
             By default the two that differ most.
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a figure of its own.
 
         Examples
         --------
@@ -672,7 +704,7 @@ class Model(FittedModel):
         >>> drawn = model.plot_comparison("u000003", "h000001", "h000002", ("value", "service"))
         >>> drawn.savefig("comparison.png")  # doctest: +SKIP
         """
-        return plot_comparison(self, user, first, second, aspects)
+        return plot_comparison(self, user, first, second, aspects, ax)
 
     # What fitting needs.
 

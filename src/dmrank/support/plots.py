@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 #: Categorical colours that stay apart for colour-blind readers (after Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+_NOTEBOOK_DPI = 90
 MISSING_COLOUR = "#DDDDDD"
 #: How far above its point a name may stand, in points, and how high it is.
 _LABEL_STEPS = (4, -12, 17, -25, 30, -38, 43, 56, 69)
@@ -55,8 +57,26 @@ def figure(width: float, height: float) -> Iterator[Figure]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure as MatplotlibFigure
 
+    class ShownFigure(MatplotlibFigure):
+        """A figure that a notebook shows where it is returned, without a magic command."""
+
+        def _repr_png_(self) -> bytes:
+            with rc_context(_STYLE), io.BytesIO() as written:
+                self.savefig(written, format="png", dpi=_NOTEBOOK_DPI)
+                return written.getvalue()
+
     with rc_context(_STYLE):
-        yield MatplotlibFigure(figsize=(width, height))
+        yield ShownFigure(figsize=(width, height))
+
+
+@contextmanager
+def panel(width: float, height: float, ax: Axes | None) -> Iterator[tuple[Figure, Axes]]:
+    """Give one panel: the axes of somebody's figure, or those of a new one."""
+    if ax is not None:
+        yield cast("Figure", ax.get_figure(root=True)), ax
+        return
+    with figure(width, height) as drawn:
+        yield drawn, drawn.subplots()
 
 
 def save(drawn: Figure, path: str | os.PathLike[str]) -> Path:

@@ -1,6 +1,7 @@
 """Progress bars with the time left, and short messages: on standard error, for people.
 
-Nothing is drawn when standard error is not a terminal, so that piped output stays plain.
+Bars are drawn on a terminal and in a notebook; elsewhere nothing is, so that piped output stays
+plain.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from typing import Protocol
+
+from dmrank.support import notebook
 
 logger = logging.getLogger("dmrank")
 _shown: ContextVar[bool] = ContextVar("a bar is shown", default=False)
@@ -48,7 +51,12 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
     ...     for step in range(3):
     ...         progress.update(step + 1)
     """
-    # A terminal shows one bar: that of the work within which other work is done.
+    # One bar is shown: that of the work within which other work is done.
+    shown = None if _shown.get() or is_silent() else notebook.display()
+    if shown is not None:
+        with _as_shown(), closing(notebook.NotebookBar(shown, title, total)) as in_notebook:
+            yield in_notebook
+        return
     if not sys.stderr.isatty() or _shown.get() or is_silent():
         yield _NoBar()
         return
@@ -78,11 +86,17 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
             def update(self, completed: float, note: str = "") -> None:
                 progress.update(task, completed=completed, note=note)
 
-        token = _shown.set(True)
-        try:
+        with _as_shown():
             yield _RichBar()
-        finally:
-            _shown.reset(token)
+
+
+@contextmanager
+def _as_shown() -> Iterator[None]:
+    token = _shown.set(True)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 def is_silent() -> bool:
