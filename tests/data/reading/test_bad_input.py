@@ -157,6 +157,16 @@ def test_truncated_parquet(tmp_path: Path) -> None:
     assert "cut.parquet is not a readable parquet file" in _error(cut)
 
 
+def test_a_table_over_which_polars_panics(tmp_path: Path) -> None:
+    table = open_table(_csv(tmp_path, HEADER + "a,b,1,2\n"))
+
+    def panic(types: object) -> pl.LazyFrame:
+        raise pl.exceptions.PanicException("called unwrap() on a None value")
+
+    with pytest.raises(DataError, match=r"r.csv: cannot be read: called unwrap\(\)"):
+        list(replace(table, scan=panic).batches(text=["user"], numbers=[]))
+
+
 def test_truncated_gzip(tmp_path: Path) -> None:
     rows = "".join(f"user{n},item{n},{n % 5},3\n" for n in range(5_000))
     cut = _csv(tmp_path, gzip.compress((HEADER + rows).encode())[:-500], "r.csv.gz")

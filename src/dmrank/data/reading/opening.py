@@ -18,7 +18,7 @@ from dmrank.data.reading.contents import UTF8_MARK, text_blocks
 from dmrank.data.reading.keys import find_keys
 from dmrank.data.reading.numbers import are_numbers
 from dmrank.data.reading.quoting import count_rows
-from dmrank.data.reading.tables import Table, Types
+from dmrank.data.reading.tables import UNREADABLE, Table, Types, first_line
 from dmrank.support.errors import DataError
 from dmrank.support.files import table_format
 
@@ -57,12 +57,12 @@ def _to_polars(table: Any) -> pl.DataFrame:
     except ImportError:  # pandas exports Arrow only where pyarrow is installed
         return pl.DataFrame({str(name): _to_series(table[name]) for name in columns})
     except pl.exceptions.DuplicateError as error:
-        raise DataError(f"table: {str(error).splitlines()[0]}: rename one of them") from None
+        raise DataError(f"table: {first_line(error)}: rename one of them") from None
     except (TypeError, ValueError, NotImplementedError, pl.exceptions.PolarsError) as error:
         if hasattr(table, "iloc"):
             for name in columns:
                 _to_series(table[name])
-        raise DataError(f"table: cannot be read: {str(error).splitlines()[0]}") from None
+        raise DataError(f"table: cannot be read: {first_line(error)}") from None
 
 
 def _to_series(column: Any) -> pl.Series:
@@ -105,8 +105,8 @@ def _open_parquet(path: Path) -> Table:
     try:
         metadata = pl.read_parquet_metadata(path)
         return _typed_table(str(path), pl.scan_parquet(path, glob=False), metadata)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except (*UNREADABLE, OSError) as error:
+        reason = first_line(error)
         raise DataError(f"{path} is not a readable parquet file: {reason}") from None
 
 

@@ -20,6 +20,9 @@ from dmrank.support.errors import DataError, did_you_mean
 _NOT_NUMERIC = ("could not parse", "cannot parse", "conversion from")
 _LARGEST_EXACT = 2.0**53
 
+#: What Polars raises over a table that it cannot read; damaged parquet files make it panic.
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
 Types = Mapping[str, pl.DataType | type[pl.DataType]]
 Scan = Callable[[Types], pl.LazyFrame]
 Read = TypeVar("Read")
@@ -144,8 +147,8 @@ class Table:
         """Turn what Polars raises over a bad table into one clear line."""
         try:
             yield
-        except (pl.exceptions.PolarsError, OSError) as error:
-            message = str(error).strip().splitlines()[0]
+        except (*UNREADABLE, OSError) as error:
+            message = first_line(error)
             if any(words in message for words in _NOT_NUMERIC):
                 raise NotANumberError(f"{self.name}: {message}") from None
             if self.explain is not None and (explained := self.explain()) is not None:
@@ -153,6 +156,11 @@ class Table:
             if "utf-8" in message.lower() or "utf8" in message.lower():
                 message = "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
             raise DataError(f"{self.name}: cannot be read: {message}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says, in one line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def read_with_care_if_needed(table: Table, read: Callable[[Table], Read]) -> Read:
