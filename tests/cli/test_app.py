@@ -45,6 +45,8 @@ def test_help_imports_nothing_heavy() -> None:
         (["stats", "FILE", "--aspects", "servise"], "did you mean 'service'?"),
         (["stats", "FILE", "--scale", "1-5"], "not LOW:HIGH"),
         (["stats", "FILE", "--scale", "2:5"], "outside the scale"),
+        (["stats", "FILE", "--scale", "1:5", "--scale", "1:4"], "scale is given twice"),
+        (["stats", "https://example.org/r.csv"], "is a URL"),
         (["prepare", "FILE", "--k-core", "5000", "--out", "o.csv"], "leaves no ratings"),
         (["prepare", "FILE", "--out", "o.xlsx"], "cannot tell the format"),
         (["prepare", "FILE", "--split", "--shares", "0.5,0.5", "--out", "o"], "three numbers"),

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmrank import DataError, Ratings, UnknownAspectError, UnknownItemError, UnknownUserError
+from dmrank import (
+    ConfigError,
+    DataError,
+    Ratings,
+    UnknownAspectError,
+    UnknownItemError,
+    UnknownUserError,
+)
 from tests.strategies import ratings as any_ratings
 
 NAN = float("nan")
@@ -180,3 +187,31 @@ def test_unknown_timestamps_become_null_in_the_table(small: Ratings) -> None:
 
     ratings = read_ratings(table.with_columns(pl.col("timestamp").cast(pl.Int64)), verbose=False)
     assert ratings.to_polars()["timestamp"].to_list() == [None]
+
+
+def test_arrays_of_unequal_lengths_are_refused() -> None:
+    def make(users=("a", "b"), items=("x", "y"), values=((1,), (2,)), **options: object) -> None:
+        Ratings.from_arrays(users, items, values, aspects=["r"], **options)
+
+    with pytest.raises(DataError, match="there are 1 users, 2 items, 2 values: give one of each"):
+        make(users=["a"])
+    with pytest.raises(DataError, match="2 values, 1 timestamps"):
+        make(timestamps=[1])
+    with pytest.raises(DataError, match=r"the shape \(2, 2\): give one row per rating vector"):
+        make(values=[[1, 2], [3, 4]])
+    with pytest.raises(DataError, match="not numbers"):
+        make(values=[["good"], ["bad"]])
+
+
+@pytest.mark.parametrize(
+    "ids", [["a", 1], [1.0, 2.0], np.array([1.0, np.nan]), ["a", float("nan")]]
+)
+def test_ids_that_are_no_strings_are_refused(ids: object) -> None:
+    with pytest.raises(DataError, match="user id .* is not a string"):
+        Ratings.from_arrays(ids, ["x", "y"], [[1], [2]], aspects=["r"])
+
+
+@pytest.mark.parametrize("k", [float("nan"), 2.5, "5", None])
+def test_a_core_needs_a_whole_number(small: Ratings, k: object) -> None:
+    with pytest.raises(ConfigError, match="is not a whole number: give one, such as 5"):
+        small.k_core(k)

@@ -9,7 +9,7 @@ import pytest
 
 import dmrank
 from dmrank import ConfigError, DataError, Ratings
-from dmrank.data.reading.tables import open_table
+from dmrank.data.reading.opening import open_table
 from dmrank.text.extract import RatingStream
 from dmrank.text.extractor import Extractor, Summary
 from dmrank.text.polarity import lexicon_polarity
@@ -87,6 +87,19 @@ def test_timestamps_and_item_names_are_kept_if_there_are_any() -> None:
     ratings = _extract(_table("Nice room.", timestamp=times, item_name=["Ritz"]))
     assert ratings.timestamps is not None
     assert ratings.item_name(0) == "Ritz"
+
+
+def test_timestamps_with_fractions_are_kept() -> None:
+    ratings = _extract(_table("Nice room.", timestamp=[0.25]))
+    assert ratings.timestamps is not None
+    assert (ratings.timestamps.tolist(), ratings.time_unit) == ([250_000], "us")
+
+
+def test_no_name_of_a_column_is_a_pattern() -> None:
+    table = _table("Nice room.", title=["Nice"])
+    odd = table.rename({"text": "^x$", "title": "^y$"})
+    named = _extract(odd, text="^x$", title="^y$")
+    assert named == _extract(table)
 
 
 def test_the_number_of_threads_does_not_change_the_ratings() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from dmrank.data.ratings import RESERVED_COLUMNS, Ratings
-from dmrank.data.reading.tables import open_table
+from dmrank.data.reading.opening import open_table
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.support.arrays import Float32s
 from dmrank.support.errors import DataError, UnknownAspectError, did_you_mean

@@ -138,6 +138,9 @@ def parse_scale(given: list[str] | None) -> ScaleLike | None:
     named: dict[str, tuple[float, float]] = {}
     for text in given:
         name, _, bounds = text.rpartition("=")
+        if name in named:
+            what = f"of {name!r} " if name else ""
+            raise ConfigError(f"scale {what}is given twice: give it once")
         low, _, high = bounds.partition(":")
         try:
             named[name] = (float(low), float(high))

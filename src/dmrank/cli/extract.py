@@ -78,7 +78,7 @@ def extract(
     ] = None,
 ) -> None:
     """Extract aspect ratings from the text of reviews; a killed run goes on where it was."""
-    from dmrank.data.reading.tables import open_table
+    from dmrank.data.reading.opening import open_table
     from dmrank.support.files import table_format
     from dmrank.text.file_extraction import ExtractSettings, write_ratings
     from dmrank.text.reviews import ReviewColumns

@@ -131,7 +131,7 @@ def read_ids(file: Path, kind: Literal["user", "item"]) -> list[str]:
     >>> read_ids(file, "user")
     ['ann', 'bob']
     """
-    from dmrank.data.reading.tables import open_table
+    from dmrank.data.reading.opening import open_table
 
     if file.suffix == ".txt":
         try:

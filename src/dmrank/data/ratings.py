@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from dmrank.data import rows as rows_of
 from dmrank.data.ids import Ids
 from dmrank.data.scale import ScaleLike, make_scale
+from dmrank.data.times import TimeReader, Times, TimeUnit
 from dmrank.support.arrays import Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
 from dmrank.support.files import write_table
@@ -26,8 +27,6 @@ from dmrank.support.shown import html
 RESERVED_COLUMNS = ("user", "item", "item_name", "timestamp")
 #: The one aspect of implicit feedback.
 INTERACTION = "interaction"
-#: A row whose timestamp is not known counts as older than every other.
-NO_TIMESTAMP = np.iinfo(np.int64).min
 #: Key of the parquet metadata that carries the scale.
 SCALE_METADATA = "dmrank.scale"
 
@@ -69,9 +68,12 @@ class Ratings:
     scale : float32 array, K × 2
         Lowest and highest rating of each aspect, declared or observed.
     timestamps : int64 array, n, or None
-        Seconds since 1970, or whatever whole number the table had.
+        Seconds since 1970, or whatever whole number the table had; see `time_unit`.
     item_names : polars Series or None
         A name for each item; "" where there is none.
+    time_unit : {"s", "us", "ns"}
+        What timestamps count: seconds, or where those do not suffice to tell dates and times
+        apart, micro- or nanoseconds since 1970.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Ratings:
     scale: Float32s
     timestamps: Int64s | None = None
     item_names: pl.Series | None = None
+    time_unit: TimeUnit = "s"
 
     def __post_init__(self) -> None:
         _check_aspects(self.aspects)
@@ -117,7 +120,15 @@ class Ratings:
 
         A repeated (user, item) keeps the latest by timestamp, else the last row.
         """
-        user_series, item_series = (pl.Series(ids, dtype=pl.String) for ids in (users, items))
+        user_series, item_series = _id_series(users, "user"), _id_series(items, "item")
+        table = _rating_table(values, aspects)
+        times = None if timestamps is None else _times(timestamps)
+        lengths = {"users": len(user_series), "items": len(item_series), "values": len(table)}
+        if times is not None:
+            lengths["timestamps"] = len(times.values)
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
+            raise DataError(f"there are {shown}: give one of each per row")
         user_ids = Ids(user_series.unique(), kind="user")
         item_ids = Ids(item_series.unique(), kind="item")
         return cls.from_codes(
@@ -125,10 +136,11 @@ class Ratings:
             item_ids,
             user_ids.codes(user_series),
             item_ids.codes(item_series),
-            np.array(values, dtype=np.float32).reshape(len(user_series), len(aspects)),
+            table,
             aspects=aspects,
             scale=scale,
-            timestamps=None if timestamps is None else np.array(timestamps, dtype=np.int64),
+            timestamps=None if times is None else times.values,
+            time_unit="s" if times is None else times.unit,
         )
 
     @classmethod
@@ -144,6 +156,7 @@ class Ratings:
         scale: ScaleLike | Float32s | None = None,
         timestamps: Int64s | None = None,
         item_names: pl.Series | None = None,
+        time_unit: TimeUnit = "s",
     ) -> Ratings:
         """Make Ratings from codes, in any row order; see :meth:`from_arrays`.
 
@@ -162,6 +175,7 @@ class Ratings:
             scale=scale,
             timestamps=None if timestamps is None else timestamps[order],
             item_names=item_names,
+            time_unit=time_unit,
         )
 
     def __len__(self) -> int:
@@ -190,9 +204,16 @@ class Ratings:
             and np.array_equal(self.item_codes, other.item_codes)
             and np.array_equal(self.values, other.values, equal_nan=True)
             and np.array_equal(self.scale, other.scale, equal_nan=True)
-            and _same(self.timestamps, other.timestamps)
+            and self._has_times_of(other)
             and _same(self.item_names, other.item_names)
         )
+
+    def _has_times_of(self, other: Ratings) -> bool:
+        if self.timestamps is None or other.timestamps is None:
+            return self.timestamps is other.timestamps
+        one = Times(self.timestamps, self.time_unit).coarsest()
+        two = Times(other.timestamps, other.time_unit).coarsest()
+        return one.unit == two.unit and np.array_equal(one.values, two.values)
 
     def __hash__(self) -> int:
         return hash((self.users, self.items, self.aspects, len(self)))
@@ -278,7 +299,15 @@ class Ratings:
             scale=self.scale,
             timestamps=self.timestamps,
             item_names=item_names,
+            time_unit=self.time_unit,
         )
+
+    def in_time_unit(self, unit: TimeUnit) -> Ratings:
+        """Return the same ratings with timestamps in a unit that is at least as fine."""
+        if self.timestamps is None or unit == self.time_unit:
+            return self
+        times = Times(self.timestamps, self.time_unit).to(unit)
+        return replace(self, timestamps=times, time_unit=unit)
 
     def k_core(self, k: int) -> Ratings:
         """Keep the users and items with at least k ratings each, iterated to a fixed point."""
@@ -348,8 +377,7 @@ class Ratings:
         if self.item_names is not None:
             columns.append(self.item_names[self.item_codes].alias("item_name"))
         if self.timestamps is not None:
-            times = pl.Series("timestamp", self.timestamps)
-            columns.append(times.set(times == NO_TIMESTAMP, None))
+            columns.append(Times(self.timestamps, self.time_unit).to_series())
         columns += [
             pl.Series(name, np.ascontiguousarray(self.values[:, k]), nan_to_null=True)
             for k, name in enumerate(self.aspects)
@@ -428,7 +456,45 @@ def _check_aspects(aspects: Sequence[str]) -> None:
         raise DataError(f"an aspect is named twice: {', '.join(aspects)}")
 
 
-def _same(one: Int64s | pl.Series | None, other: Int64s | pl.Series | None) -> bool:
+def _id_series(ids: Sequence[str] | pl.Series, kind: str) -> pl.Series:
+    try:
+        series = pl.Series(kind, ids)
+        if not series.dtype.is_float():
+            return series.cast(pl.String)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        pass
+    odd = next((value for value in ids if not isinstance(value, str)), ids)
+    raise DataError(f"{kind} id {odd!r} is not a string: ids are strings")
+
+
+def _rating_table(values: ArrayLike, aspects: Sequence[str]) -> Float32s:
+    try:
+        table = np.array(values, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise DataError("values are not numbers: give a rating per aspect, or NaN") from None
+    if len(aspects) == 1 and table.ndim == 1:
+        table = table[:, None]
+    if table.size == 0:
+        table = table.reshape(len(table), len(aspects))
+    if table.ndim != 2 or table.shape[1] != len(aspects):
+        raise DataError(
+            f"ratings have the shape {table.shape}: give one row per rating vector, with "
+            f"{len(aspects)} columns, one per aspect"
+        )
+    return table
+
+
+def _times(timestamps: Any) -> Times:
+    reader = TimeReader("ratings")
+    try:
+        objects = isinstance(timestamps, np.ndarray) and timestamps.dtype == object
+        reader.add(pl.Series("timestamps", timestamps.tolist() if objects else timestamps), 1)
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        raise DataError("timestamps are not times: give numbers or dates") from None
+    return reader.finish()
+
+
+def _same(one: pl.Series | None, other: pl.Series | None) -> bool:
     if one is None or other is None:
         return one is other
     return len(one) == len(other) and bool((one == other).all())

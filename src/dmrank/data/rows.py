@@ -189,6 +189,8 @@ def k_core(user_codes: Codes, item_codes: Codes, users: int, items: int, k: int)
     >>> k_core(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1]), 3, 2, k=2).tolist()
     [True, True, True, True, False]
     """
+    if not isinstance(k, int | np.integer):
+        raise ConfigError(f"k-core {k!r} is not a whole number: give one, such as 5")
     if k < 0:
         raise ConfigError(f"k-core {k} is negative: give the least number of ratings, such as 5")
     keep = _peel(user_codes, item_codes, users, items, k)

@@ -48,12 +48,24 @@ def declared_scale(
         return {}
     named = declared if isinstance(declared, Mapping) else dict.fromkeys(aspects, declared)
     result: dict[int, tuple[float, float]] = {}
-    for name, (low, high) in named.items():
+    for name, bounds in named.items():
+        low, high = _pair(name, bounds)
         if name not in aspects:
             raise UnknownAspectError(
-                f"scale names aspect {name!r}, which is not one; {did_you_mean(name, aspects)}"
+                f"scale names aspect {name!r}, which is not one; {did_you_mean(str(name), aspects)}"
             )
         if not (np.isfinite([low, high]).all() and low <= high):
             raise ConfigError(f"scale of {name!r} is ({low:g}, {high:g}): low must be below high")
         result[list(aspects).index(name)] = (float(low), float(high))
     return result
+
+
+def _pair(aspect: str, bounds: tuple[float, float]) -> tuple[float, float]:
+    try:
+        low, high = bounds
+        return float(low), float(high)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"scale of {aspect!r} is {bounds!r}: give the lowest and the highest rating, such as "
+            "(1, 5)"
+        ) from None

@@ -76,7 +76,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, _comparable(name, names), n=3)
     if near:
         return "did you mean " + " or ".join(repr(match) for match in near) + "?"
-    shown = ", ".join(names[:8])
+    shown = ", ".join(name if name.isprintable() else repr(name) for name in names[:8])
     return f"known: {shown}" + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
 
 

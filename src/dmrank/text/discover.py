@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from dmrank.data.reading.tables import Table, open_table
+from dmrank.data.reading.opening import open_table
+from dmrank.data.reading.tables import Table
 from dmrank.support.arrays import Int64s
 from dmrank.support.errors import DataError
 from dmrank.support.progress import bar

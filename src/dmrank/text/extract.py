@@ -11,8 +11,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from dmrank.data.ratings import Ratings
+from dmrank.data.reading.opening import open_table
 from dmrank.data.reading.read import read_ratings
-from dmrank.data.reading.tables import Table, open_table
+from dmrank.data.reading.tables import Table
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.progress import bar, say
 from dmrank.text.extractor import Extractor, Summary

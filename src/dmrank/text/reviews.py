@@ -69,9 +69,10 @@ class ReviewColumns:
                 names["item_name"] = self.item_name
         native = []
         if ids and self.timestamp is not None:
-            temporal = table.schema[self.timestamp].is_temporal()
+            type_ = table.schema[self.timestamp]
+            as_it_is = type_.is_temporal() or (type_.is_float() and not table.is_text)
             names["timestamp"] = self.timestamp
-            native = [self.timestamp] if temporal else []
+            native = [self.timestamp] if as_it_is else []
         texts = [column for column in names.values() if column not in native]
         numbers = [] if self.overall is None else [self.overall]
         for window in _windows(replace(table, careful=True), self.text):
@@ -83,8 +84,9 @@ class ReviewColumns:
 
     def _block(self, rows: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
         kept = [rows[names[n]].alias(n) for n in names if n not in ("text", "title")]
-        title = None if self.title is None else rows[self.title]
-        text = clean_texts(rows[self.text], title).alias("text")
+        # Under names of our own: Polars takes a Series named "^x$" for a pattern.
+        title = None if self.title is None else rows[self.title].alias("title")
+        text = clean_texts(rows[self.text].alias("text"), title).alias("text")
         overall = [] if self.overall is None else [rows[self.overall].alias("overall")]
         return pl.DataFrame([*kept, *overall, text])
 

@@ -1,13 +1,19 @@
 """Bad input: one clear line that names the thing and the remedy, and nothing is written."""
 
 import gzip
+import os
+from dataclasses import replace
+from datetime import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from dmrank import ConfigError, DataError, UnknownAspectError, read_ratings
+from dmrank.data.reading.opening import open_table
 
 HEADER = "user,item,overall,service\n"
 
@@ -151,6 +157,16 @@ def test_truncated_parquet(tmp_path: Path) -> None:
     assert "cut.parquet is not a readable parquet file" in _error(cut)
 
 
+def test_a_table_over_which_polars_panics(tmp_path: Path) -> None:
+    table = open_table(_csv(tmp_path, HEADER + "a,b,1,2\n"))
+
+    def panic(types: object) -> pl.LazyFrame:
+        raise pl.exceptions.PanicException("called unwrap() on a None value")
+
+    with pytest.raises(DataError, match=r"r.csv: cannot be read: called unwrap\(\)"):
+        list(replace(table, scan=panic).batches(text=["user"], numbers=[]))
+
+
 def test_truncated_gzip(tmp_path: Path) -> None:
     rows = "".join(f"user{n},item{n},{n % 5},3\n" for n in range(5_000))
     cut = _csv(tmp_path, gzip.compress((HEADER + rows).encode())[:-500], "r.csv.gz")
@@ -177,9 +193,243 @@ def test_long_table_without_the_wanted_aspect() -> None:
     assert "never names the aspect 'x'" in _error(table, aspect="k", rating="r", aspects=["x"])
 
 
-def test_times_that_are_none(tmp_path: Path) -> None:
-    path = _csv(tmp_path, "user,item,r,timestamp\na,b,1,yesterday\n")
-    assert "'yesterday' is not a time" in _error(path)
+@pytest.mark.parametrize("word", ["yesterday", "inf", "1e30", "9223372036854775808"])
+def test_times_that_are_none(tmp_path: Path, word: str) -> None:
+    path = _csv(tmp_path, f"user,item,r,timestamp\na,b,1,5\nb,b,1,{word}\n")
+    assert f"column 'timestamp', row 2: '{word}' is not a time" in _error(path)
+
+
+@pytest.mark.parametrize("value", [float("inf"), 1e30, 2**64 - 1])
+def test_numbers_that_are_no_times(value: float) -> None:
+    table = pl.DataFrame({"user": ["a"], "item": ["b"], "r": [1], "timestamp": [value]})
+    assert "is not a time" in _error(table)
+
+
+@pytest.mark.parametrize("value", [time(12, 30), [1], True])
+def test_types_that_are_no_times(value: object) -> None:
+    table = pl.DataFrame({"user": ["a"], "item": ["b"], "r": [1], "timestamp": [value]})
+    assert "which says no date" in _error(table)
+
+
+@pytest.mark.parametrize("day", ["03/04/2012", "3-4-2012", "03/04/2012 10:00"])
+def test_a_date_may_have_the_day_or_the_month_first(tmp_path: Path, day: str) -> None:
+    text = f"user,item,r,timestamp\na,b,1,04/04/2012\nb,b,1,{day}\n"
+    message = _error(_csv(tmp_path, text))
+    assert f"row 2: '{day}' may have the day or the month first; write dates as" in message
+
+
+def test_a_word_among_numbers_is_an_error_wherever_it_stands(tmp_path: Path) -> None:
+    for row in (2, 9_999, 15_001):
+        rows = [f"u{n},i,4,5" for n in range(1, 20_001)]
+        rows[row - 1] = f"u{row},i,4,4 stars"
+        message = _error(_csv(tmp_path, HEADER + "\n".join(rows)))
+        assert f"column 'service', row {row:,}: '4 stars' is not a number" in message
+
+
+def test_a_word_among_numbers_of_json_lines(tmp_path: Path) -> None:
+    lines = '{"user": "a", "item": "b", "r": 1}\n{"user": "c", "item": "b", "r": "4 stars"}\n'
+    message = _error(_csv(tmp_path, lines, "r.jsonl"))
+    assert "column 'r', row 2: '4 stars' is not a number" in message
+
+
+@pytest.mark.parametrize(
+    ("rows", "row"),
+    [
+        ('a,x,1,ok\nb,y,2,"5" tv"\nc,z,3,ok\nd,w,4,"5" tv"\ne,v,5,ok\n', "row 2"),
+        ('a,x,1,ok\nb,y,2,5" tv\nc,z,3,ok\nd,w,4,5" tv\n', "row 2"),
+        ('a,x,1,ok\nb,y,2,"never closed\nc,z,3,ok\n', "row 2"),
+        ('a,x,1,ok\nb,y",2",ok\nc,z,3,ok\n', "row 2"),
+        ('a,x,1,ok\nb,y,2,odd"', "row 2"),
+    ],
+    ids=["goes-on", "unquoted", "open", "over-a-comma", "at-the-end"],
+)
+def test_a_quote_that_would_swallow_rows(tmp_path: Path, rows: str, row: str) -> None:
+    message = _error(_csv(tmp_path, "user,item,r,note\n" + rows))
+    assert f"{row}: a double quote stands where none may; quote the whole value" in message
+
+
+def test_a_stray_quote_in_the_header(tmp_path: Path) -> None:
+    message = _error(_csv(tmp_path, 'user,item,r,"no"te\na,x,1,f\nb,y,2,f\n'))
+    assert "the header: a double quote stands where none may" in message
+
+
+def test_a_carriage_return_inside_of_a_row(tmp_path: Path) -> None:
+    message = _error(_csv(tmp_path, HEADER + "a,b,1,2\nc,d\r,1,2\n"))
+    assert "row 2: a carriage return stands inside" in message
+
+
+def test_carriage_returns_alone(tmp_path: Path) -> None:
+    message = _error(_csv(tmp_path, (HEADER + "a,b,1,2\n").replace("\n", "\r")))
+    assert "lines end in carriage returns alone; turn them into newlines" in message
+
+
+def test_fewer_rows_than_there_are(tmp_path: Path) -> None:
+    """Whatever makes Polars pass over a row, the other count tells."""
+    table = open_table(_csv(tmp_path, HEADER + "a,b,1,2\nc,d,1,2\n"))
+    lossy = replace(table, scan=lambda types: table.scan(types).head(1))
+    with pytest.raises(DataError, match="1 rows were read where there are 2"):
+        list(lossy.batches(text=["user"], numbers=[]))
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16(tmp_path: Path, name: str, encoding: str) -> None:
+    text = '{"user": "a"}\n' if name == "r.jsonl" else HEADER + "a,b,1,2\n"
+    assert "is UTF-16 text: convert it first" in _error(_csv(tmp_path, text.encode(encoding), name))
+
+
+def test_json_lines_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = _csv(tmp_path, '\ufeff{"user": "a", "item": "b", "r": 1}\n', "r.jsonl")
+    assert "starts with a byte order mark, which is not JSON: take it off" in _error(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"user": "b", "item": "b", "r": NaN}', "NaN is no value of JSON; write null"),
+        ('{"user": "b", "item": "b", "r": 1e400}', "1e400 is too large"),
+        ('[{"user": "b", "item": "b", "r": 1}]', "it is a list; write one object per line"),
+        ('{"user": "b", "item": ', "Expecting value"),
+    ],
+)
+def test_what_is_not_json_is_named_with_its_line(tmp_path: Path, line: str, reason: str) -> None:
+    path = _csv(tmp_path, '{"user": "a", "item": "b", "r": 1}\n\n' + line + "\n", "r.jsonl")
+    message = _error(path)
+    assert "line 3 is not JSON" in message
+    assert reason in message
+
+
+def test_a_list_instead_of_json_lines(tmp_path: Path) -> None:
+    path = _csv(tmp_path, '[{"user": "a", "item": "b", "r": 1}]', "r.jsonl")
+    assert "line 1 is not JSON: it is a list" in _error(path)
+
+
+def test_a_key_that_is_named_twice(tmp_path: Path) -> None:
+    lines = '{"user": "a", "item": "b", "r": 1}\n{"user": "c", "item": "b", "r": 1, "r": 2}\n'
+    assert "line 2 names a key twice" in _error(_csv(tmp_path, lines, "r.jsonl"))
+
+
+def test_json_lines_with_too_many_keys(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "".join(f'{{"k{n}": 1}}\n' for n in range(20_000)), "r.jsonl")
+    assert "has more than 16,384 different keys" in _error(path)
+
+
+@pytest.mark.parametrize("name", ["r.csv.gz", "r.jsonl.gz"])
+def test_gzip_by_name_only(tmp_path: Path, name: str) -> None:
+    assert "is not gzipped, as its name says: take .gz off" in _error(_csv(tmp_path, HEADER, name))
+
+
+@pytest.mark.parametrize(
+    ("start", "remedy"),
+    [
+        (gzip.compress(HEADER.encode()), "is gzipped, not text: add .gz to its name"),
+        (b"PK\x03\x04rest", "is a zip archive or a spreadsheet, not text: unpack it"),
+        (b"PAR1rest", "is a parquet file, not text: name it .parquet"),
+    ],
+)
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl"])
+def test_other_formats_under_the_name_of_text(
+    tmp_path: Path, name: str, start: bytes, remedy: str
+) -> None:
+    assert remedy in _error(_csv(tmp_path, start, name))
+
+
+@pytest.mark.parametrize("place", [12, 30, -6])
+def test_damaged_gzip(tmp_path: Path, place: int) -> None:
+    data = bytearray(gzip.compress((HEADER + "a,b,1,2\n" * 500).encode()))
+    data[place] ^= 0xFF
+    assert "r.csv.gz is damaged" in _error(_csv(tmp_path, bytes(data), "r.csv.gz"))
+
+
+def test_other_separators_than_the_name_says(tmp_path: Path) -> None:
+    text = HEADER + "a,b,1,2\n"
+    message = _error(_csv(tmp_path, text, "r.tsv"))
+    assert "its header has no tabs, but commas" in message
+    assert "name it .csv" in message
+    assert "no tabs, but bars" in _error(_csv(tmp_path, text.replace(",", "|"), "r.tsv"))
+    message = _error(_csv(tmp_path, "user|item|r|bed, breakfast\na|b|1|2\n"))
+    assert "its header has bars and commas" in message
+
+
+def test_a_blank_first_line(tmp_path: Path) -> None:
+    assert "starts with a blank line: take it out" in _error(
+        _csv(tmp_path, "\n" + HEADER + "a,b,1,2")
+    )
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "user,item,r,r\na,b,1,2\n")
+    assert "two columns are named 'r': rename one" in _error(path)
+    columns = ["user", "item", "r", "r"]
+    assert "two columns are named 'r'" in _error(pd.DataFrame([["a", "b", 1, 2]], columns=columns))
+    arrow = pa.table([["a"], ["b"], [1], [2]], names=columns)
+    assert "rename one of them" in _error(arrow)
+
+
+@pytest.mark.parametrize("aspects", [None, []])
+def test_a_header_that_is_repeated_among_the_rows(
+    tmp_path: Path, aspects: list[str] | None
+) -> None:
+    path = _csv(tmp_path, HEADER + "a,b,1,2\n" + HEADER + "c,d,1,2\n")
+    message = _error(path, aspects=aspects)
+    assert "row 2 repeats the header: take out that row" in message
+
+
+def test_ids_that_are_floats() -> None:
+    table = pd.DataFrame({"user": [1.0, np.nan], "item": ["a", "b"], "r": [1, 2]})
+    assert "column 'user', row 2: the user is empty" in _error(table)
+    table["user"] = [1.0, 2.5]
+    assert "column 'user', row 2: 2.5 is a float, which is no id" in _error(table)
+    table["user"] = [1.0, 1e17]
+    assert "row 2: 1e+17 is a float" in _error(table)
+
+
+def test_columns_of_several_types() -> None:
+    table = pd.DataFrame({"user": [1, "a"], "item": ["a", "b"], "r": [1, 2]})
+    message = _error(table)
+    assert "column 'user' has values of several types (int, str)" in message
+
+
+def test_a_comma_that_may_separate_thousands(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "user\titem\tr\na\tb\t2\nc\td\t1,500\n", "r.tsv")
+    assert "column 'r', row 2: '1,500' may be 1500 or 1.500; write numbers" in _error(path)
+
+
+@pytest.mark.parametrize("scale", [5, (1,), "1:5", {"overall": 3}, (None, 5)])
+def test_scales_that_are_none(tmp_path: Path, scale: object) -> None:
+    path = _csv(tmp_path, HEADER + "a,b,1,2\n")
+    assert "give the lowest and the highest rating, such as (1, 5)" in _error(path, scale=scale)
+
+
+@pytest.mark.parametrize("missing", [-1, "x", ["x"], None, [[1]]])
+def test_missing_values_that_are_none(tmp_path: Path, missing: object) -> None:
+    path = _csv(tmp_path, HEADER + "a,b,1,2\n")
+    assert "give a list of numbers, such as [-1]" in _error(path, missing_values=missing)
+
+
+def test_aspects_that_are_none(tmp_path: Path) -> None:
+    path = _csv(tmp_path, HEADER + "a,b,1,2\n")
+    assert "aspect 'overall' is named twice" in _error(path, aspects=["overall", "overall"])
+    assert "'user' cannot be an aspect: it has another use" in _error(path, aspects=["user"])
+    assert "aspects is 'overall': give a list" in _error(path, aspects="overall")
+    assert "aspects is 5: give a list" in _error(path, aspects=5)
+    assert "there is no column 1 for the aspects" in _error(path, aspects=[1])
+
+
+def test_an_address_instead_of_a_path() -> None:
+    message = _error("https://example.org/r.csv")
+    assert message == "https://example.org/r.csv is a URL: download it, and name the file"
+
+
+def test_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "r.csv")
+    assert "is a pipe or a device: write what it gives to a file first" in _error(
+        tmp_path / "r.csv"
+    )
+
+
+def test_a_column_whose_name_would_break_the_line(tmp_path: Path) -> None:
+    assert "known: '\\nuser'" in _error(_csv(tmp_path, '"\nuser",b\n1,2\n'), item="b", user="zz")
 
 
 def test_something_that_is_no_table() -> None:

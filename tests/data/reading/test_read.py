@@ -1,6 +1,9 @@
 """Reading: every format and kind of table, wide and long, gives the same Ratings."""
 
+import csv
 import gzip
+import io
+import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from hypothesis import strategies as st
 
 from dmrank import DataError, Ratings, Split, read_ratings, read_split
 from dmrank.cli.prepare import write_split
+from dmrank.data.reading import keys
+from dmrank.data.reading.quoting import count_rows
 from tests.strategies import ratings as any_ratings
 
 ENDINGS = [".csv", ".tsv", ".parquet", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz"]
@@ -119,6 +124,148 @@ def test_no_row_is_lost_where_a_word_stands_among_numbers(tmp_path: Path) -> Non
     path.write_text("user,item,r\n" + "\n".join(rows))
     with pytest.raises(DataError, match="row 500,001: 'many'"):
         read_ratings(path, verbose=False)
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.jsonl"])
+def test_an_aspect_may_be_rated_late(tmp_path: Path, name: str) -> None:
+    rows = [{"user": f"u{n}", "item": "i", "old": 4} for n in range(12_000)]
+    rows.append({"user": "z", "item": "i", "old": 3, "new": 5})
+    path = tmp_path / name
+    if name == "r.jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        separator = "\t" if name == "r.tsv" else ","
+        pl.DataFrame(rows, infer_schema_length=None).write_csv(path, separator=separator)
+    ratings = read_ratings(path, verbose=False)
+    assert ratings.aspects == ("old", "new")
+    assert ratings.of_user("z").values.tolist() == [[3, 5]]
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["early", "late"])
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl"])
+def test_text_may_have_a_number_in_it_and_it_is_said(tmp_path, name, late, capsys) -> None:
+    rows = [{"user": f"u{n}", "item": "i", "r": 4, "note": "fine"} for n in range(12_000)]
+    rows[11_000 if late else 1]["note"] = 5
+    path = tmp_path / name
+    if name == "r.jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pl.DataFrame(rows, strict=False, infer_schema_length=None).write_csv(path)
+    assert read_ratings(path).aspects == ("r",)
+    assert "column 'note' is text (row 1: 'fine'), and so no aspect" in capsys.readouterr().err
+
+
+def test_decimal_commas_after_the_first_rows(tmp_path: Path) -> None:
+    path = tmp_path / "r.tsv"
+    rows = [f"u{n}\ti\t4" for n in range(12_000)]
+    path.write_text("user\titem\tr\n" + "\n".join([*rows, "y\ti\t4,5", "z\ti\t1,500"]))
+    ratings = read_ratings(path, verbose=False)
+    assert ratings.of_user("y").values.tolist() == [[4.5]]
+    assert ratings.of_user("z").values.tolist() == [[1.5]]
+
+
+def test_values_that_rows_end_without_are_missing_and_it_is_said(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text('user,item,r,s,note\na,x,1,2,"one, two"\nb,x,1\nc,x,1,2\n')
+    ratings = read_ratings(path)
+    assert np.isnan(ratings.values).tolist() == [[False, False], [False, True], [False, False]]
+    assert "3 values at the ends of short rows count as missing" in capsys.readouterr().err
+
+
+def test_a_csv_may_start_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text('\ufeff"user",item,r\na,x,1\n', encoding="utf-8")
+    assert list(read_ratings(path, verbose=False).users) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["^x$", "^.*$", "*"])
+@pytest.mark.parametrize("role", ["user", "item", "timestamp", "item_name", "r", "aspect"])
+def test_no_name_of_a_column_is_a_pattern(tmp_path: Path, name: str, role: str) -> None:
+    columns = {"user": "7", "item": "8", "timestamp": 9, "item_name": "Ritz", "r": 5, "aspect": "a"}
+    if role != "aspect":
+        del columns["aspect"]
+    table = pl.DataFrame([{name if key == role else key: value for key, value in columns.items()}])
+    options = {} if role == "r" else {role: name}
+    if role == "aspect":
+        options["rating"] = "r"
+    (tmp_path / "na.csv").write_text(table.write_csv() + table.write_csv().splitlines()[1])
+    table.write_csv(tmp_path / "r.csv")
+    table.write_ndjson(tmp_path / "r.jsonl")
+    for source in (table, tmp_path / "r.csv", tmp_path / "r.jsonl", tmp_path / "na.csv"):
+        ratings = read_ratings(source, verbose=False, **options)
+        assert (list(ratings.users), list(ratings.items)) == (["7"], ["8"])
+        assert ratings.timestamps is not None
+        assert (ratings.timestamps.tolist(), ratings.item_name(0)) == ([9], "Ritz")
+        assert ratings.values.tolist() == [[5]]
+
+
+def test_ids_that_pandas_made_floats_are_whole_numbers_and_it_is_said(capsys) -> None:
+    frame = pd.DataFrame({"user": [1.0, 2.0], "item": [2.0**53, 10.0], "r": [1.0, 2.0]})
+    ratings = read_ratings(frame)
+    assert list(ratings.users) == ["1", "2"]
+    assert list(ratings.items) == ["10", "9007199254740992"]
+    assert "ids of 'user' are floats: 1.0 is read as '1'" in capsys.readouterr().err
+
+
+_CELLS = st.text('ab"",;\n\r 5é', max_size=6)
+
+
+@settings(max_examples=150)
+@given(
+    notes=st.lists(_CELLS, min_size=1, max_size=6),
+    separator=st.sampled_from([",", ";", "\t"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    damage=st.none() | st.tuples(st.integers(0, 200), st.sampled_from(list('",\n\ra5'))),
+)
+def test_rows_are_those_of_pythons_csv_or_there_is_an_error(
+    tmp_path_factory, notes, separator, quoting, damage
+) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, quoting=quoting)  # ends lines by \r\n
+    writer.writerow(["user", "item", "r", "note"])
+    writer.writerows([f"u{n}", "i", n % 5 + 1, note] for n, note in enumerate(notes))
+    written = text.getvalue()
+    if damage is not None:
+        place, inserted = damage
+        written = written[:place] + inserted + written[place:]
+    path = tmp_path_factory.mktemp("csv") / ("r.tsv" if separator == "\t" else "r.csv")
+    path.write_bytes(written.encode())
+    try:
+        ratings = read_ratings(path, aspects=["r"], verbose=False)
+    except DataError:
+        assert damage is not None
+        return
+    rows = list(csv.reader(io.StringIO(written, newline=""), delimiter=separator))[1:]
+    assert sorted(ratings.users) == sorted({row[0] for row in rows if row})
+
+
+_VALUES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4) | st.just([1, {}])
+
+
+@given(st.lists(st.dictionaries(st.text('ab"\\{}[],:\n', max_size=3), _VALUES), max_size=5))
+def test_keys_of_json_lines_are_those_of_pythons_json(rows: list[dict[str, object]]) -> None:
+    kinds: dict[str, int] = {}
+    for row in rows:
+        for key, value in row.items():
+            kinds[key] = kinds.get(key, 0) | {
+                type(None): 0, bool: keys.TRUTH, int: keys.NUMBER, str: keys.TEXT, list: keys.NESTED
+            }[type(value)]  # fmt: skip
+    text = "\n".join(json.dumps(row) for row in rows).encode()
+    for size in (1, 7, 1 << 20):
+        blocks = [text[start : start + size] for start in range(0, len(text), size)]
+        found = keys.find_keys("r.jsonl", blocks)
+        assert (found.rows, found.kinds) == (len(rows), kinds)
+
+
+@given(st.lists(st.text('a"",\n\r', max_size=5), max_size=6), st.integers(1, 9))
+def test_rows_are_counted_alike_in_blocks_of_any_size(notes: list[str], size: int) -> None:
+    text = io.StringIO()
+    csv.writer(text).writerows(
+        [["user", "note"], *([str(n), note] for n, note in enumerate(notes))]
+    )
+    data = text.getvalue().encode()
+    blocks = [data[start : start + size] for start in range(0, len(data), size)]
+    assert count_rows("r.csv", blocks, ",") == (len(notes) + 1, len(notes) + 1)
 
 
 def test_words_for_missing_are_missing_wherever_they_stand(tmp_path: Path) -> None:

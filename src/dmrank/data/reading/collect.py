@@ -11,10 +11,12 @@ import polars as pl
 
 from dmrank.data.ids import Ids
 from dmrank.data.indexing import Indexer
-from dmrank.data.ratings import INTERACTION, NO_TIMESTAMP, Ratings
+from dmrank.data.ratings import INTERACTION, Ratings
 from dmrank.data.reading.columns import Columns
+from dmrank.data.reading.numbers import MISSING_WORDS
 from dmrank.data.reading.tables import Table
 from dmrank.data.scale import ScaleLike, declared_scale
+from dmrank.data.times import NO_TIMESTAMP, TimeReader, TimeUnit
 from dmrank.support.arrays import Array, Bools, Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
 
@@ -30,6 +32,7 @@ class Collected:
     aspects: tuple[str, ...]
     values: list[Float32s]
     timestamps: Int64s | None
+    time_unit: TimeUnit
     item_names: pl.Series | None
     repeated: int = 0
 
@@ -44,6 +47,7 @@ class Collected:
             aspects=self.aspects,
             scale=scale,
             timestamps=self.timestamps,
+            time_unit=self.time_unit,
             item_names=self.item_names,
         )
 
@@ -100,6 +104,7 @@ class _AspectIndex:
 
     def add(self, names: pl.Series, first_row: int) -> Int32s:
         """Return the codes of a batch of aspect names."""
+        names = names.alias("aspect")
         if names.null_count():
             row = first_row + (names.is_null().arg_max() or 0)
             raise DataError(
@@ -194,7 +199,7 @@ class _Collector:
         self.users: list[Int32s] = []
         self.items: list[Int32s] = []
         self.values: list[Float32s] = []
-        self.times: list[Int64s] = []
+        self.times = TimeReader(table.name, MISSING_WORDS)
         self.names: list[pl.DataFrame] = []
         self.first_row = 1
 
@@ -206,47 +211,39 @@ class _Collector:
         if columns.item_name is not None:
             text.append(columns.item_name)
         if columns.timestamp is not None:
-            temporal = self.table.schema[columns.timestamp].is_temporal()
-            (native if temporal else text).append(columns.timestamp)
+            (text if self.table.is_text else native).append(columns.timestamp)
         for batch in self.table.batches(
             text=list(dict.fromkeys(text)), numbers=numbers, native=native
         ):
-            self._check_ids(batch)
-            self.users.append(self.user_index.add(batch[columns.user]))
-            self.items.append(self.item_index.add(batch[columns.item]))
+            # Under names of our own: Polars takes a Series named "^x$" for a pattern.
+            users, items = batch[columns.user].alias("user"), batch[columns.item].alias("item")
+            self._check_ids(users, items)
+            self.users.append(self.user_index.add(users))
+            self.items.append(self.item_index.add(items))
             if columns.timestamp is not None:
-                self.times.append(self._times(batch[columns.timestamp]))
+                self.times.add(batch[columns.timestamp], self.first_row)
             if columns.item_name is not None:
                 self.names.append(self._new_names(batch, columns.item_name))
             yield batch
             self.first_row += len(batch)
 
-    def _check_ids(self, batch: pl.DataFrame) -> None:
-        for purpose, column in (("user", self.columns.user), ("item", self.columns.item)):
-            empty = (batch[column] == "").fill_null(True)
+    def _check_ids(self, users: pl.Series, items: pl.Series) -> None:
+        for ids, column in ((users, self.columns.user), (items, self.columns.item)):
+            purpose = ids.name
+            empty = (ids == "").fill_null(True)
             if empty.any():
                 row = self.first_row + (empty.arg_max() or 0)
                 raise DataError(
                     f"{self.table.name}: column {column!r}, row {row:,}: the {purpose} is empty; "
                     f"every row needs a {purpose} id"
                 )
-
-    def _times(self, column: pl.Series) -> Int64s:
-        if column.dtype.is_temporal():
-            seconds = column.cast(pl.Datetime("us")).dt.epoch("s")
-        else:
-            seconds = column.cast(pl.Float64, strict=False).cast(pl.Int64)
-            unread = seconds.is_null() & column.is_not_null()
-            if unread.any():
-                parsed = _parse_dates(column.filter(unread))
-                if parsed.null_count():
-                    row = unread.arg_max() or 0
-                    raise DataError(
-                        f"{self.table.name}: column {column.name!r}, row {self.first_row + row:,}: "
-                        f"{column[row]!r} is not a time; give a number or a date such as 2012-05-31"
-                    )
-                seconds = seconds.scatter(unread.arg_true(), parsed.dt.epoch("s"))
-        return seconds.fill_null(NO_TIMESTAMP).to_numpy()
+        if self.table.is_text:
+            header = (users == self.columns.user) & (items == self.columns.item)
+            if header.any():
+                row = self.first_row + (header.arg_max() or 0)
+                raise DataError(
+                    f"{self.table.name}: row {row:,} repeats the header: take out that row"
+                )
 
     def _new_names(self, batch: pl.DataFrame, column: str) -> pl.DataFrame:
         codes = pl.Series("code", self.items[-1])
@@ -257,6 +254,7 @@ class _Collector:
         """Give the ids their final codes and join the batches."""
         user_ids, final_user = self.user_index.finish()
         item_ids, final_item = self.item_index.finish()
+        times = self.times.finish() if self.columns.timestamp is not None else None
         return Collected(
             users=_replace(_join(self.users, np.int32), final_user),
             items=_replace(_join(self.items, np.int32), final_item),
@@ -264,7 +262,8 @@ class _Collector:
             item_ids=item_ids,
             aspects=aspects,
             values=self.values,
-            timestamps=_join(self.times, np.int64) if self.times else None,
+            timestamps=None if times is None else times.values,
+            time_unit="s" if times is None else times.unit,
             item_names=self._item_names(final_item) if self.names else None,
         )
 
@@ -279,13 +278,6 @@ class _Collector:
 def _replace(codes: Int32s, by: Int32s) -> Int32s:
     # In place: fresh memory for another array of this length costs more than the look-up.
     return np.take(by, codes, out=codes, mode="clip")
-
-
-def _parse_dates(text: pl.Series) -> pl.Series:
-    try:
-        return text.str.to_datetime(strict=False, time_unit="us")
-    except pl.exceptions.ComputeError:  # no date format that Polars knows fits
-        return pl.Series([None] * len(text), dtype=pl.Datetime("us"))
 
 
 def _join(parts: list[Any], dtype: type) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from dmrank.data.reading.tables import Table
@@ -20,8 +21,11 @@ class Columns:
     timestamp: str | None = None
     item_name: str | None = None
 
-    def resolve(self, table: Table) -> Columns:
-        """Check the columns against a table and fill in those that are taken by default."""
+    def resolve(self, table: Table, *, text: Collection[str] = ()) -> Columns:
+        """Check the columns against a table and fill in those that are taken by default.
+
+        Columns that are known to be text are no aspects.
+        """
         if (self.aspect is None) != (self.rating is None):
             raise ConfigError(
                 "a long table needs both aspect= and rating=: the columns with the aspect's name "
@@ -35,13 +39,13 @@ class Columns:
         timestamp = _given_or_present(table, self.timestamp, "timestamp")
         item_name = _given_or_present(table, self.item_name, "item_name")
         found = replace(self, timestamp=timestamp, item_name=item_name)
-        return found if self.aspect is not None else found._with_aspects(table)
+        return found if self.aspect is not None else found._with_aspects(table, text)
 
-    def _with_aspects(self, table: Table) -> Columns:
-        others = {self.user, self.item, self.timestamp, self.item_name}
+    def _with_aspects(self, table: Table, text: Collection[str]) -> Columns:
+        optional = (self.timestamp, self.item_name)
+        others = {self.user, self.item, *(name for name in optional if name is not None)}
         if self.aspects is None:
-            numeric = (name for name, type_ in table.schema.items() if type_.is_numeric())
-            aspects = tuple(name for name in numeric if name not in others)
+            aspects = tuple(table.number_columns(without={*others, *text}))
             if not aspects:
                 raise DataError(
                     f"{table.name}: no column beside {self.user!r} and {self.item!r} is numeric, "
@@ -50,6 +54,10 @@ class Columns:
         else:
             aspects = tuple(table.require(name, "aspects") for name in self.aspects)
             for name in aspects:
+                if name in others:
+                    raise ConfigError(f"column {name!r} cannot be an aspect: it has another use")
+                if aspects.count(name) > 1:
+                    raise ConfigError(f"aspect {name!r} is named twice: name each aspect once")
                 if table.schema[name].is_temporal() or table.schema[name].is_nested():
                     raise DataError(
                         f"{table.name}: column {name!r} is {table.schema[name]}, not numeric; "

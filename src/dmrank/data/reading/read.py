@@ -12,11 +12,15 @@ import polars as pl
 
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import SCALE_METADATA, Ratings, Split
-from dmrank.data.reading.collect import collect_long, collect_wide
+from dmrank.data.reading.collect import Collected, collect_long, collect_wide
 from dmrank.data.reading.columns import Columns
-from dmrank.data.reading.tables import Table, open_table, read_with_care_if_needed
+from dmrank.data.reading.numbers import NotANumberError
+from dmrank.data.reading.opening import open_table
+from dmrank.data.reading.tables import Table, read_with_care_if_needed
 from dmrank.data.scale import ScaleLike
-from dmrank.support.errors import DataError
+from dmrank.data.times import finest
+from dmrank.support.arrays import Float32s
+from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.progress import say
 
 
@@ -36,7 +40,8 @@ def read_ratings(
 ) -> Ratings:
     """Read multi-aspect ratings from a file or a data frame.
 
-    The table is streamed, so that a large file is never in memory as a whole.
+    The table is streamed, so that a large file is never in memory as a whole. The rows of a text
+    file are also counted by its bytes: what would be lost is an error that names the row.
 
     Parameters
     ----------
@@ -45,16 +50,20 @@ def read_ratings(
         table. A csv whose header has no comma may be separated by semicolons, tabs or bars, and
         its numbers may have decimal commas.
     user, item : str
-        Columns with the ids.
+        Columns with the ids, which are text. Floats, which pandas makes of whole numbers where one
+        is missing, lose their point; ids of text files stay as they are written.
     aspects : sequence of str, optional
-        Columns with the ratings; by default every other numeric column. ``[]`` means implicit
-        feedback: every row counts as 1 on the one aspect `interaction`.
+        Columns with the ratings; by default every other numeric column, wherever in the file its
+        first number is. Of a text file, a column with a word among its numbers is an error, one
+        with more words than numbers is text. ``[]`` means implicit feedback: every row counts as 1
+        on the one aspect `interaction`.
     aspect, rating : str, optional
         For a long table (one row per user, item and aspect): the columns with the aspect's name
         and its rating.
     timestamp : str, optional
-        Column with the time; dates become seconds since 1970. By default the column `timestamp`
-        if there is one.
+        Column with the time; by default the column `timestamp` if there is one. Whole numbers are
+        kept, dates become seconds since 1970, or micro- or nanoseconds where they have fractions.
+        03/04/2012 is read only where another date, such as 25/04/2012, tells that days come first.
     item_name : str, optional
         Column with a name for the item; by default `item_name` if there is one.
     scale : (low, high) or dict of aspect to (low, high), optional
@@ -80,17 +89,73 @@ def read_ratings(
     Ratings(2 users × 2 items × 2 aspects, 3 rating vectors, 33.3 % of aspect ratings missing)
     """
     table = open_table(source)
-    wanted = None if aspects is None else tuple(aspects)
-    columns = Columns(user, item, wanted, aspect, rating, timestamp, item_name).resolve(table)
-    missing = np.array(list(missing_values), dtype=np.float32)
-    collect = collect_wide if columns.aspect is None else collect_long
-    rows = read_with_care_if_needed(table, lambda table: collect(table, columns, missing, scale))
+    columns = Columns(user, item, _names(aspects), aspect, rating, timestamp, item_name)
+    rows, notes = _collect(table, columns, _missing_numbers(missing_values), scale)
     if len(rows.users) == 0:
         raise DataError(f"{table.name} has no rows: there is nothing to read")
     ratings = rows.to_ratings(scale if scale is not None else _scale_from(table, rows.aspects))
     if verbose:
+        for note in notes:
+            say(f"{table.name}: {note}")
         _report(table, ratings, dropped=rows.repeated + len(rows.users) - len(ratings))
     return ratings
+
+
+def _collect(
+    table: Table, columns: Columns, missing: Float32s, scale: ScaleLike | None
+) -> tuple[Collected, list[str]]:
+    """Collect the rows, and say what is to be known about columns.
+
+    Among columns that nobody chose, one with a word among its numbers is an error, and one with a
+    number among its words is text.
+    """
+    text: dict[str, str] = {}
+
+    def collect(table: Table) -> Collected:
+        found = columns.resolve(table, text=text)
+        kind = collect_wide if found.aspect is None else collect_long
+        return kind(table, found, missing, scale)
+
+    while True:
+        try:
+            rows = read_with_care_if_needed(table, collect)
+            break
+        except NotANumberError as error:
+            chosen = columns.aspects is not None or columns.aspect is not None
+            if chosen or not (table.is_text and table.is_mostly_text(error.column)):
+                raise
+            text[error.column] = (
+                f"column {error.column!r} is text (row {error.row:,}: {error.value[:40]!r}), "
+                "and so no aspect"
+            )
+    return rows, [*_notes(table, columns), *text.values()]
+
+
+def _notes(table: Table, columns: Columns) -> list[str]:
+    ids = dict.fromkeys((columns.user, columns.item))
+    floats = [name for name in ids if not table.is_text and table.schema[name].is_float()]
+    notes = [f"ids of {name!r} are floats: 1.0 is read as '1'" for name in floats]
+    if table.absent > 0:
+        notes.append(f"{table.absent:,} values at the ends of short rows count as missing")
+    return notes
+
+
+def _names(aspects: Sequence[str] | None) -> tuple[str, ...] | None:
+    if aspects is None:
+        return None
+    if isinstance(aspects, str) or not isinstance(aspects, Iterable):
+        raise ConfigError(f"aspects is {aspects!r}: give a list of columns, such as ['overall']")
+    return tuple(aspects)
+
+
+def _missing_numbers(given: Iterable[float]) -> Float32s:
+    try:
+        numbers = np.array(list(given), dtype=np.float32)
+    except (TypeError, ValueError):
+        numbers = np.empty((0, 0), dtype=np.float32)
+    if numbers.ndim != 1:
+        raise ConfigError(f"missing_values is {given!r}: give a list of numbers, such as [-1]")
+    return numbers
 
 
 def _report(table: Table, ratings: Ratings, dropped: int) -> None:
@@ -123,6 +188,8 @@ def with_common_ids(train: Ratings, **others: Ratings) -> list[Ratings]:
                 f"({', '.join(part.aspects)} against {', '.join(train.aspects)})"
             )
     parts = [train, *others.values()]
+    unit = finest([part.time_unit for part in parts])
+    parts = [part.in_time_unit(unit) for part in parts]
     users = Ids(pl.concat([part.users.series for part in parts]).unique(), kind="user")
     items = Ids(pl.concat([part.items.series for part in parts]).unique(), kind="item")
     name_of: dict[str, str] = {}

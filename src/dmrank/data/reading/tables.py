@@ -1,4 +1,4 @@
-"""Tables at the door: files and data frames of every kind, streamed as typed batches.
+"""A table that can be streamed as typed batches, whatever it was made of.
 
 Whatever is wrong with a table is said here in one line: the table, the row or column, what was
 found, what is expected.
@@ -6,34 +6,25 @@ found, what is expected.
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
-from polars import selectors
 
+from dmrank.data.reading.numbers import NotANumberError, NumberReader, are_numbers
 from dmrank.support.errors import DataError, did_you_mean
-from dmrank.support.files import table_format
 
-#: What people write into a text table for "no value", besides leaving it empty.
-MISSING_WORDS = (
-    "NA", "na", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "none", "-", "?",
-)  # fmt: skip
-#: What separates the columns of a csv whose header has no comma; spreadsheets write semicolons.
-_SEPARATORS = (b";", b"\t", b"|")
-_LONGEST_HEADER = 1 << 16
-#: How many rows are looked at to tell which columns of a text table are numeric.
-ROWS_TO_INFER = 10_000
 #: What Polars says of a value that is not a number.
 _NOT_NUMERIC = ("could not parse", "cannot parse", "conversion from")
+_LARGEST_EXACT = 2.0**53
+
+#: What Polars raises over a table that it cannot read; damaged parquet files make it panic.
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 Types = Mapping[str, pl.DataType | type[pl.DataType]]
+Scan = Callable[[Types], pl.LazyFrame]
 Read = TypeVar("Read")
 
 
@@ -46,15 +37,24 @@ class Table:
     name : str
         What error messages call it.
     schema : dict
-        Column names and types; text tables (csv, tsv) get the types of their first rows.
+        Column names and types; text tables (csv, tsv) get the types of their first rows, which
+        decide nothing but what is tried first.
     scan : callable
         From the wanted types of some columns to a lazy frame of these columns.
     metadata : dict
         Key-value metadata, which only parquet files have.
     is_text : bool
         Whether it has no types of its own (csv, tsv, jsonl).
-    decimal_comma : bool
-        Whether its numbers are written 3,5.
+    rows : int or None
+        How many rows there are by another count than that of Polars, if they were counted.
+    absent : int
+        How many values its rows have less than its header has names.
+    commas : bool
+        Whether its numbers may be written 3,5.
+    with_numbers : callable, optional
+        Of a text table: from columns that do not look numeric to those that have a number anywhere.
+    explain : callable, optional
+        Finds the line that Polars only says is somewhere.
     first_row : int
         What number its first row has in error messages.
     careful : bool
@@ -64,10 +64,14 @@ class Table:
 
     name: str
     schema: dict[str, pl.DataType]
-    scan: Callable[[Types], pl.LazyFrame]
+    scan: Scan
     metadata: Mapping[str, str]
     is_text: bool = False
-    decimal_comma: bool = False
+    rows: int | None = None
+    absent: int = 0
+    commas: bool = False
+    with_numbers: Callable[[list[str]], Collection[str]] | None = None
+    explain: Callable[[], DataError | None] | None = None
     first_row: int = 1
     careful: bool = False
 
@@ -76,55 +80,87 @@ class Table:
         if column not in self.schema:
             raise DataError(
                 f"{self.name}: there is no column {column!r} for the {purpose}; "
-                f"{did_you_mean(column, self.schema)} (name it with {purpose}=COLUMN)"
+                f"{did_you_mean(str(column), self.schema)} (name it with {purpose}=COLUMN)"
             )
         return column
+
+    def number_columns(self, *, without: Collection[str]) -> list[str]:
+        """Return the columns that have a number anywhere, except some."""
+        columns = [name for name in self.schema if name not in without]
+        numeric = {name for name in columns if self.schema[name].is_numeric()}
+        others = [name for name in columns if name not in numeric]
+        if self.with_numbers is not None and others:
+            with self.readable():
+                numeric |= set(self.with_numbers(others))
+        return [name for name in columns if name in numeric]
+
+    def is_mostly_text(self, column: str) -> bool:
+        """Return whether a column of a text table has more words than numbers."""
+        numbers = words = 0
+        for batch in self.batches(text=[column], numbers=[]):
+            found = are_numbers(batch[column], commas=self.commas).drop_nulls()
+            numbers += int(found.sum())
+            words += len(found) - int(found.sum())
+        return words > numbers
 
     def batches(
         self, *, text: Sequence[str], numbers: Sequence[str], native: Sequence[str] = ()
     ) -> Iterator[pl.DataFrame]:
         """Stream the table: `text` columns as strings, `numbers` as float32, others as they are."""
+        floats = [name for name in text if not self.is_text and self.schema[name].is_float()]
         types: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(text, pl.String)
-        types |= {name: self.schema[name] for name in native}
+        types |= {name: self.schema[name] for name in (*native, *floats)}
         types |= dict.fromkeys(numbers, pl.String if self.careful else pl.Float32)
         first_row = self.first_row
+        reader = NumberReader(self.name, commas=self.commas)
         with self.readable():
             for batch in self.scan(types).collect_batches(maintain_order=True):
+                made = [self._whole(batch[name], first_row) for name in floats]
                 if self.careful:
-                    yield batch.with_columns(
-                        self._parse_numbers(batch[name], first_row) for name in numbers
-                    )
-                else:
-                    yield batch
+                    made += [reader.read(batch[name], first_row) for name in numbers]
+                yield batch.with_columns(made)
                 first_row += len(batch)
+        reader.finish()
+        self._check_count(first_row - self.first_row)
 
-    def _parse_numbers(self, column: pl.Series, first_row: int) -> pl.Series:
-        """Turn text into float32, words for "missing" into null, and name the first bad value."""
-        text = _without_missing_words(column)
-        if self.decimal_comma:
-            text = text.str.replace(",", ".", literal=True)
-        numbers = text.cast(pl.Float32, strict=False)
-        bad = numbers.is_null() & text.is_not_null()
+    def _whole(self, column: pl.Series, first_row: int) -> pl.Series:
+        """Turn floats into text without a point: what is missing made pandas add it."""
+        known = column.alias("known").fill_nan(None)
+        bad = ((known != known.floor()) | (known.abs() > _LARGEST_EXACT)).fill_null(False)
         if bad.any():
             row = bad.arg_max() or 0
             raise DataError(
                 f"{self.name}: column {column.name!r}, row {first_row + row:,}: {column[row]!r} is "
-                "not a number; mend it, or choose the aspect columns with aspects=[…]"
+                "a float, which is no id; make ids whole numbers or strings"
             )
-        return numbers
+        return known.cast(pl.Int64).cast(pl.String).alias(column.name)
+
+    def _check_count(self, read: int) -> None:
+        if self.rows is not None and read != self.rows:
+            raise DataError(
+                f"{self.name}: {read:,} rows were read where there are {self.rows:,}: its quotes "
+                "or ends of lines are not those of its format; convert it to parquet, or mend it"
+            )
 
     @contextmanager
     def readable(self) -> Iterator[None]:
         """Turn what Polars raises over a bad table into one clear line."""
         try:
             yield
-        except (pl.exceptions.PolarsError, OSError) as error:
-            message = str(error).strip().splitlines()[0]
+        except (*UNREADABLE, OSError) as error:
+            message = first_line(error)
             if any(words in message for words in _NOT_NUMERIC):
-                raise _NotNumericError(f"{self.name}: {message}") from None
+                raise NotANumberError(f"{self.name}: {message}") from None
+            if self.explain is not None and (explained := self.explain()) is not None:
+                raise explained from None
             if "utf-8" in message.lower() or "utf8" in message.lower():
                 message = "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
             raise DataError(f"{self.name}: cannot be read: {message}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says, in one line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def read_with_care_if_needed(table: Table, read: Callable[[Table], Read]) -> Read:
@@ -137,141 +173,6 @@ def read_with_care_if_needed(table: Table, read: Callable[[Table], Read]) -> Rea
         return read(table)
     except DataError as error:
         # A typed table may be a stream that can be read only once; its rows are not miscounted.
-        if not (table.is_text or isinstance(error, _NotNumericError)):
+        if not (table.is_text or isinstance(error, NotANumberError)):
             raise
         return read(replace(table, careful=True))
-
-
-class _NotNumericError(DataError):
-    """A column that was read as numbers has something else in it."""
-
-
-def open_table(source: object) -> Table:
-    """Open a file path or a data frame (polars, pandas, Arrow, anything that exports Arrow)."""
-    if isinstance(source, str | os.PathLike):
-        return _open_file(Path(source))
-    if isinstance(source, pl.LazyFrame):
-        return _typed_table("table", source, {})
-    if isinstance(source, pl.DataFrame):
-        return _typed_table("table", source.lazy(), {})
-    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "iloc"):
-        return _typed_table("table", _to_polars(source).lazy(), {})
-    raise DataError(
-        f"cannot read ratings from {type(source).__name__}: give a path, or a polars, pandas or "
-        "Arrow table"
-    )
-
-
-def _to_polars(table: Any) -> pl.DataFrame:
-    try:
-        return pl.DataFrame(table)
-    except ImportError:  # pandas exports Arrow only where pyarrow is installed
-        return pl.DataFrame({str(name): table[name].to_list() for name in table.columns})
-
-
-def _open_file(path: Path) -> Table:
-    if path.is_dir():
-        raise DataError(f"{path} is a directory: name the file with the ratings")
-    if not path.exists():
-        raise DataError(f"{path} does not exist: check the path")
-    ending, gzipped = table_format(path)
-    if path.stat().st_size == 0:
-        raise DataError(f"{path} is empty: it should have a header and one row per rating")
-    if ending == ".parquet":
-        return _open_parquet(path)
-    if ending == ".jsonl":
-        return _open_jsonl(path, gzipped)
-    return _open_text(path, "\t" if ending == ".tsv" else _separator(path, gzipped))
-
-
-def _open_parquet(path: Path) -> Table:
-    try:
-        metadata = pl.read_parquet_metadata(path)
-        return _typed_table(str(path), pl.scan_parquet(path, glob=False), metadata)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise DataError(f"{path} is not a readable parquet file: {reason}") from None
-
-
-def _typed_table(name: str, frame: pl.LazyFrame, metadata: Mapping[str, str]) -> Table:
-    def scan(types: Types) -> pl.LazyFrame:
-        # Selected by name, because an expression takes "*" or "^…$" for a pattern.
-        return frame.select(selectors.by_name(name).cast(type_) for name, type_ in types.items())
-
-    return Table(name, dict(frame.collect_schema()), scan, metadata)
-
-
-def _separator(path: Path, gzipped: bool) -> str:
-    """Return what separates the columns of a csv: a comma, unless the header has none."""
-    with gzip.open(path, "rb") if gzipped else path.open("rb") as lines:
-        header = lines.readline(_LONGEST_HEADER)
-    found = max(_SEPARATORS, key=header.count)
-    return "," if b"," in header or found not in header else found.decode()
-
-
-def _open_text(path: Path, separator: str) -> Table:
-    def frame(types: Types, decimal_comma: bool = False) -> pl.LazyFrame:
-        return pl.scan_csv(
-            path,
-            separator=separator,
-            schema_overrides=dict(types),
-            infer_schema=False,
-            decimal_comma=decimal_comma,
-            glob=False,
-            # Polars leaves the doubled quotes of a quoted name as they are.
-            with_column_names=lambda names: [name.replace('""', '"') for name in names],
-        )
-
-    with Table(str(path), {}, frame, {}).readable():
-        head = frame({}).head(ROWS_TO_INFER).collect()
-    if len(head) == 0:
-        raise DataError(f"{path} has a header but no rows: there is nothing to read")
-    decimal_comma = separator != "," and any(map(_has_decimal_commas, head))
-    schema: dict[str, pl.DataType] = {
-        column.name: pl.Float32() if _looks_numeric(column, decimal_comma) else pl.String()
-        for column in head
-    }
-
-    def scan(types: Types) -> pl.LazyFrame:
-        return frame(types, decimal_comma).select(selectors.by_name(*types))
-
-    return Table(str(path), schema, scan, {}, is_text=True, decimal_comma=decimal_comma)
-
-
-def _has_decimal_commas(column: pl.Series) -> bool:
-    return bool(column.str.contains(r"^\s*-?\d+,\d+\s*$").any())
-
-
-def _looks_numeric(column: pl.Series, decimal_comma: bool) -> bool:
-    text = _without_missing_words(column).drop_nulls()
-    if decimal_comma:
-        text = text.str.replace(",", ".", literal=True)
-    return len(text) > 0 and bool(text.cast(pl.Float32, strict=False).is_not_null().all())
-
-
-def _without_missing_words(column: pl.Series) -> pl.Series:
-    text = column.str.strip_chars()
-    return text.set(text.is_in(["", *MISSING_WORDS]), None)
-
-
-def _open_jsonl(path: Path, gzipped: bool) -> Table:
-    def scan(types: Types) -> pl.LazyFrame:
-        return pl.scan_ndjson(path, schema=dict(types)).select(selectors.by_name(*types))
-
-    table = Table(str(path), {}, scan, {})
-    try:
-        with table.readable():
-            schema = pl.scan_ndjson(path, infer_schema_length=ROWS_TO_INFER).collect_schema()
-    except DataError as error:
-        raise _first_bad_json(path, gzipped) or error from None
-    return Table(str(path), dict(schema), scan, {}, is_text=True)
-
-
-def _first_bad_json(path: Path, gzipped: bool) -> DataError | None:
-    with gzip.open(path, "rb") if gzipped else path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                json.loads(line)
-            except ValueError as error:
-                return DataError(f"{path}: line {number:,} is not JSON: {error}")
-    return None
