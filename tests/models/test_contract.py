@@ -94,6 +94,8 @@ AT_ONCE = {
 }  # fmt: skip
 #: Models without random numbers.
 DETERMINISTIC = {name for name, (kind, _) in MODELS.items() if not kind.Config.is_random}
+#: Models that have to be fitted again for any new rating.
+WITHOUT_FOLDING = {"efm", "exsae", "mter", "spsmtl"}
 #: PyTorch sums in another order on another number of threads.
 SAME_THREADS_ONLY = {"exsae", "spsmtl"}
 
@@ -240,6 +242,47 @@ def test_without_taste_there_is_still_an_answer(name: str, make) -> None:
     assert model.similar_items("i04", n=2)["similarity"].is_between(-1, 1).all()
     assert len(model.similar_users("u04", n=3)) == 3
     assert model.recommend("u04", n=3, by="all")["score"].is_between(0, 1).all()
+
+
+def changed(*values: float, item: str = "i01") -> Ratings:
+    """Another rating of an item that u03 has rated."""
+    return Ratings.from_arrays(["u03"], [item], [values], aspects=["overall", "service"])
+
+
+@models(without=WITHOUT_FOLDING)
+def test_a_known_user_changes_a_rating(name: str, board: Ratings) -> None:
+    model, items = fitted(name), list(board.items)
+    before = model.predict("u03", items)
+    low, high = (model.fold_in(changed(r, r)).predict("u03", items) for r in (1.0, 5.0))
+    assert np.isfinite(low).all()
+    assert low.mean() < high.mean()
+    np.testing.assert_array_equal(model.predict("u03", items), before)
+
+
+@models(without=WITHOUT_FOLDING)
+def test_a_changed_rating_takes_the_place_of_the_old_one(name: str, board: Ratings) -> None:
+    model = fitted(name)
+    view = model.fold_in(changed(2.0, 3.0))
+    assert set(view.recommend("u03", n=99)["item"]) == set(model.recommend("u03", n=99)["item"])
+    for counts in ("user_counts", "item_counts"):
+        np.testing.assert_array_equal(
+            view.catalogue.evidence.arrays[counts], model.catalogue.evidence.arrays[counts]
+        )
+    items = list(board.items)
+    together = Ratings.from_arrays(
+        ["u03"] * 2, ["i00", "i01"], [[4.0, 4.0], [2.0, 3.0]], aspects=["overall", "service"]
+    )
+    mixed = model.fold_in(together)  # a new one, and a changed one
+    assert "i00" not in set(mixed.recommend("u03", n=99)["item"])
+    assert np.isfinite(mixed.predict("u03", items)).all()
+
+
+@models(without=WITHOUT_FOLDING)
+def test_a_changed_rating_survives_a_file(name: str, board: Ratings, tmp_path: Path) -> None:
+    view = fitted(name).fold_in(changed(2.0, 3.0))
+    again = dmrank.load(view.save(tmp_path / "view.dmrank"))
+    items = list(board.items)
+    np.testing.assert_array_equal(again.predict("u03", items), view.predict("u03", items))
 
 
 def test_vectors_are_handed_out_or_it_is_said_why_not(model: Model) -> None:
