@@ -13,8 +13,10 @@ from rich.text import Text
 from dmrank.cli.columns import parse_scale
 from dmrank.cli.options import OverallColumn, OverallScale, ReviewsFile, TextColumn, TitleColumn
 from dmrank.cli.output import console
+from dmrank.cli.stopping import stopping
 from dmrank.support.errors import ConfigError
 from dmrank.support.progress import say
+from dmrank.support.targets import check_target
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,6 +90,9 @@ def extract(
         raise ConfigError("nothing to do: give --out FILE for the ratings, or --show N, or --html")
     if out is not None:
         table_format(out)
+    for target in (out, save_polarity, html):
+        if target is not None:
+            check_target(target)
     settings = ExtractSettings(
         aspects=aspects,
         polarity=polarity,
@@ -103,7 +108,10 @@ def extract(
     table = open_table(file)
     named = ReviewColumns(text, user, item, overall, title, timestamp, item_name)
     columns = named.resolve(table)
-    known = None if out is None else write_ratings(file, table, columns, settings, out)
+    known = None
+    if out is not None:
+        with stopping(f"what is done is in {out}.parts, from where the same command goes on"):
+            known = write_ratings(file, table, columns, settings, out)
     if show or html is not None:
         extractor = settings.extractor(known or settings.obtain(table, columns))
         _show(table, columns, extractor, show, html)

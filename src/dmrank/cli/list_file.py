@@ -33,7 +33,7 @@ class _Stream:
     def __init__(self, model: Model, users: list[str], n: int, options: dict[str, Any]) -> None:
         self.model, self.users, self.n, self.options = model, users, n, options
         self.rows = 0
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
 
     def batches(self, columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:
         """Rank, as Polars asks for the next block."""
@@ -46,6 +46,6 @@ class _Stream:
                     self.rows += len(block)
                     progress.update(min(done * _USERS_AT_ONCE, len(self.users)))
                     yield block if columns is None else block.select(columns)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             self.failure = error
             raise

@@ -11,8 +11,9 @@ import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
 from dmrank.cli.options import RatingsFile
-from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.errors import ConfigError
 from dmrank.support.progress import say
+from dmrank.support.targets import check_folder, check_target
 
 if TYPE_CHECKING:
     from dmrank.data.ratings import Split
@@ -53,10 +54,10 @@ def prepare(
     # What is wrong is said before anything is read or written.
     if split:
         parts = _parse_shares(shares)
-        if out.is_file():
-            raise DataError(f"{out} is a file: --split writes into a folder")
+        check_folder(out)
     else:
         table_format(out)
+        check_target(out)
     ratings = columns.read(file)
     if k_core:
         ratings = ratings.k_core(k_core)

@@ -12,6 +12,7 @@ from dmrank.cli.options import ModelFile, OutputFormat, parse_by
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.progress import say
+from dmrank.support.targets import check_target
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,6 +89,7 @@ def recommend(
     # What is wrong is said before anything is ranked.
     if out is not None:
         table_format(out)
+        check_target(out)
     ranker = load(model)
     asked = _asked_users(ranker, user or [], users, all_users)
     options: dict[str, Any] = {

@@ -14,8 +14,9 @@ from dmrank.cli.columns import ReadOptions, reads_ratings
 from dmrank.cli.options import OutputFormat
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.cli.parameters import parse_settings, read_config
-from dmrank.support.errors import DataError
+from dmrank.cli.stopping import stopping
 from dmrank.support.progress import say
+from dmrank.support.targets import check_target
 
 if TYPE_CHECKING:
     from dmrank.experiments.tuning import Tuning
@@ -65,25 +66,34 @@ def tune(
     # What is wrong with the settings is said before anything is read.
     fixed = {**read_config(config), **parse_settings(set_)}
     find_model(model)(**fixed)
-    if out is not None and out.is_dir():
-        raise DataError(f"{out} is a directory: name the toml file to write")
+    for target in (out, storage):
+        if target is not None:
+            check_target(target)
     seen, judged = with_common_ids(columns.read(train), validation=columns.read(validation))
-    found = tune_on(
-        model,
-        seen,
-        judged,
-        trials=trials,
-        strategy=strategy.value,
-        parameters=fixed,
-        metric=metric,
-        users=users,
-        seed=seed,
-        storage=storage,
-    )
+    with stopping(_finished_trials(storage)):
+        found = tune_on(
+            model,
+            seen,
+            judged,
+            trials=trials,
+            strategy=strategy.value,
+            parameters=fixed,
+            metric=metric,
+            users=users,
+            seed=seed,
+            storage=storage,
+        )
     _print(found, format_)
     if out is not None:
         write_parameters(found, out)
         say(f"wrote {out}: use it with dmrank fit --model {model} --config {out}")
+
+
+def _finished_trials(storage: Path | None) -> str:
+    """Say how to go on with a search that was stopped."""
+    if storage is None:
+        return "no parameters were written; --storage FILE would have kept finished trials"
+    return f"finished trials are in {storage}, from where the same command goes on"
 
 
 def write_parameters(found: Tuning, path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Literal
 import polars as pl
 
 from dmrank.support.errors import DataError
+from dmrank.support.targets import check_file, disk_error, unwritable
 
 Format = Literal[".csv", ".tsv", ".parquet", ".jsonl"]
 FORMATS: tuple[Format, ...] = (".csv", ".tsv", ".parquet", ".jsonl")
@@ -86,10 +87,12 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     ['note.txt']
     """
     final = Path(target)
-    if final.is_dir():
-        raise DataError(f"{final} is a directory: name a file to write to")
-    final.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".", suffix=f".part{final.suffix}", dir=final.parent)
+    try:
+        check_file(final)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".", suffix=f".part{final.suffix}", dir=final.parent)
+    except OSError as error:
+        raise unwritable(final, error) from None
     os.close(handle)
     temporary = Path(name)
     # mkstemp makes private files; the result should have the permissions any new file has.
@@ -99,6 +102,10 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(final)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        if (told := disk_error(error)) is None:
+            raise
+        raise unwritable(final, told) from None
     finally:
         temporary.unlink(missing_ok=True)
 
