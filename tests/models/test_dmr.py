@@ -266,6 +266,21 @@ def test_a_metric_that_is_not_known_is_refused(hotels: Ratings) -> None:
         DMR(**QUICK, validation_metric="ndgc@10").fit(split.train, validation=split.validation)
 
 
+def test_a_fit_that_diverges_says_so_instead_of_answering(hotels: Ratings) -> None:
+    with pytest.raises(ConfigError, match="DMR has diverged.*lower learning_rate"):
+        DMR(**QUICK, learning_rate=1e30).fit(hotels)
+
+
+def test_more_memory_than_there_is_is_one_line(hotels: Ratings, monkeypatch) -> None:
+    def learn(self, fitting):
+        del self, fitting
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr(DMR, "learn", learn)
+    with pytest.raises(ConfigError, match="needs more memory than there is .*7 TiB"):
+        DMR(factors=10**9).fit(hotels)
+
+
 def test_a_damaged_model_file_is_refused(hotels: Ratings, tmp_path: Path) -> None:
     path = DMR(**QUICK).fit(hotels).save(tmp_path / "m.dmrank")
     path.write_bytes(path.read_bytes()[:-100])

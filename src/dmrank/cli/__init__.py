@@ -12,6 +12,7 @@ from typing import NoReturn
 from dmrank.cli.app import app
 from dmrank.cli.stopping import Stopped, listen
 from dmrank.support.errors import DmrankError
+from dmrank.support.terminal import printable
 
 
 def main() -> None:
@@ -39,7 +40,7 @@ def main() -> None:
 
 
 def _end(message: str, code: int) -> NoReturn:
-    print(f"dmrank: {message}", file=sys.stderr)
+    print(f"dmrank: {printable(message)}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -15,12 +15,21 @@ from dmrank.support.progress import bar
 _USERS_AT_ONCE = 16_384
 
 
-def write_lists(model: Model, users: list[str], n: int, options: dict[str, Any], out: Path) -> int:
+def write_lists(
+    model: Model,
+    users: list[str],
+    n: int,
+    options: dict[str, Any],
+    out: Path,
+    *,
+    safe_cells: bool = False,
+) -> int:
     """Write the lists of many users, whole or not at all, and return the number of rows."""
     schema = model.recommend([], n, **options).schema
     stream = _Stream(model, users, n, options)
     try:
-        write_table(pl.io.plugins.register_io_source(stream.batches, schema=dict(schema)), out)
+        rows = pl.io.plugins.register_io_source(stream.batches, schema=dict(schema))
+        write_table(rows, out, safe_cells=safe_cells)
     except pl.exceptions.PolarsError as error:
         # What a block has raised, Polars reports as an error of its own.
         raise stream.failure or error from None

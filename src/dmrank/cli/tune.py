@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
-from dmrank.cli.options import OutputFormat
+from dmrank.cli.options import OutputFormat, SafeCells
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.cli.parameters import parse_settings, read_config
 from dmrank.cli.stopping import stopping
@@ -57,6 +57,7 @@ def tune(
     format_: Annotated[
         OutputFormat, typer.Option("--format", help="How to print the trials.")
     ] = OutputFormat.TABLE,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Search the parameters with which a model ranks validation ratings best."""
     from dmrank.data.reading.read import with_common_ids
@@ -83,7 +84,7 @@ def tune(
             seed=seed,
             storage=storage,
         )
-    _print(found, format_)
+    _print(found, format_, safe_cells)
     if out is not None:
         write_parameters(found, out)
         say(f"wrote {out}: use it with dmrank fit --model {model} --config {out}")
@@ -115,7 +116,7 @@ def _flat(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _print(found: Tuning, format_: OutputFormat) -> None:
+def _print(found: Tuning, format_: OutputFormat, safe_cells: bool) -> None:
     if format_ == OutputFormat.JSON:
         print_json(
             {
@@ -126,7 +127,7 @@ def _print(found: Tuning, format_: OutputFormat) -> None:
             }
         )
     elif format_ == OutputFormat.CSV:
-        print_csv(found.trials)
+        print_csv(found.trials, safe_cells=safe_cells)
     else:
         best_first = found.trials.sort("value", descending=True)
         title = f"{found.model.__name__}: {found.metric} on validation ratings, the best first"

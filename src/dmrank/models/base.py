@@ -184,8 +184,13 @@ class Model(FittedModel):
                 if callback is not None:
                     callback(self.history)
             self.calibration = self._calibrated(fitting)
-        except BaseException:
+        except BaseException as error:
             self._catalogue = None
+            if isinstance(error, MemoryError):
+                raise ConfigError(
+                    f"{self!r} needs more memory than there is ({error}): try smaller parameters, "
+                    "or fewer users and items (k_core)"
+                ) from None
             raise
         return self
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
+from dmrank.support.terminal import printable
+
 logger = logging.getLogger("dmrank")
 _shown: ContextVar[bool] = ContextVar("a bar is shown", default=False)
 
@@ -71,11 +73,11 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
         TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=total, note="")
+        task = progress.add_task(printable(title), total=total, note="")
 
         class _RichBar:
             def update(self, completed: float, note: str = "") -> None:
-                progress.update(task, completed=completed, note=note)
+                progress.update(task, completed=completed, note=printable(note))
 
         token = _shown.set(True)
         try:
@@ -87,4 +89,4 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
 def say(message: str) -> None:
     """Tell the person at the terminal, and the log, one line."""
     logger.info(message)
-    print(message, file=sys.stderr)
+    print(printable(message), file=sys.stderr)
