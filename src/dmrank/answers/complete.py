@@ -10,7 +10,7 @@ from dmrank.answers.given import given_ratings
 from dmrank.answers.predict import scale_stretch
 from dmrank.data.training_scale import to_training_scale, within_scale
 from dmrank.directional.condition import condition
-from dmrank.fitted.calibrating import blocks
+from dmrank.fitted.calibrating import blocks, definite_covariances
 from dmrank.fitted.contract import FittedModel
 from dmrank.support.arrays import Codes, Floats
 
@@ -42,7 +42,8 @@ def _conditional(
     mean, deviation = np.empty(known.shape), np.empty(known.shape)
     for rows in blocks(len(users)):
         covariances = covariances_of(model, users[rows], items[rows])
-        mean[rows], deviation[rows] = condition(
-            ratings[rows], calibration.covariance_factor * covariances, known[rows]
-        )
+        with definite_covariances(model):
+            mean[rows], deviation[rows] = condition(
+                ratings[rows], calibration.covariance_factor * covariances, known[rows]
+            )
     return mean, deviation

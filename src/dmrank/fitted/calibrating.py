@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -119,6 +121,18 @@ def has_covariances(model: FittedModel) -> bool:
     """Return whether a model knows how the aspects of a rating vary together."""
     anyone = np.zeros(1, dtype=np.int32)
     return model.covariances(anyone, anyone) is not None
+
+
+@contextmanager
+def definite_covariances(model: FittedModel) -> Iterator[None]:
+    """Say in one line that the covariances of a model are none."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise ConfigError(
+            f"covariances of this {type(model).__name__} are not positive definite, so that it "
+            "cannot say how sure it is: fit it again with a lower covariance_learning_rate"
+        ) from None
 
 
 def blocks(rows: int) -> list[slice]:
