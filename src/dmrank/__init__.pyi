@@ -45,6 +45,7 @@ from dmrank.support.errors import UnknownAspectError as UnknownAspectError
 from dmrank.support.errors import UnknownItemError as UnknownItemError
 from dmrank.support.errors import UnknownUserError as UnknownUserError
 from dmrank.support.errors import UnsupportedError as UnsupportedError
+from dmrank.support.errors import WriteError as WriteError
 from dmrank.support.version import __version__ as __version__
 from dmrank.text import discover_aspects as discover_aspects
 from dmrank.text import extract_aspects as extract_aspects

@@ -12,6 +12,7 @@ import pytest
 import dmrank
 from dmrank.cli.aspects import discover
 from dmrank.cli.extract import RatingMapping, extract
+from dmrank.cli.stopping import Stopped
 from dmrank.text.parts import Parts
 from tests.cli.running import run
 from tests.text.corpus import make_reviews
@@ -104,7 +105,7 @@ def interrupted(file: Path, tmp_path: Path, monkeypatch) -> Path:
 
     with monkeypatch.context() as context:
         context.setattr(Parts, "add", stop_after_two)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Stopped, match="what is done is in .*r.csv.parts"):
             _extract(file, tmp_path / "r.csv")
     assert not (tmp_path / "r.csv").exists()
     return tmp_path / "r.csv"

@@ -176,6 +176,10 @@ def test_what_cannot_be_judged_is_refused(split: Split, fitted) -> None:
         dmrank.evaluate(fitted, split, metrics=["ndgc@10"])
     with pytest.raises(ConfigError, match="no metric"):
         dmrank.evaluate(fitted, split, metrics=[])
+    with pytest.raises(ConfigError, match="aspect 'service' is named twice"):
+        dmrank.evaluate(fitted, split, aspects=["service", "service"])
+    with pytest.raises(ConfigError, match="metric 'ap' is named twice"):
+        dmrank.evaluate(fitted, split, metrics=["ap", "ndcg@10", "ap"])
     other = make_ratings(90, 30, 900, seed=5).ratings
     with pytest.raises(DataError, match="other users or items"):
         dmrank.evaluate(Popularity().fit(other), split)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dmrank import DMR, ConfigError, ItemMean, Model, Split, make_ratings, tune
+from dmrank import DMR, ConfigError, DataError, ItemMean, Model, Split, make_ratings, tune
 from dmrank.experiments.tuning import search_space
 from dmrank.models import MODELS
 from dmrank.models.config import Config, Search, all_fields
@@ -88,6 +88,22 @@ def test_a_search_that_was_cut_off_goes_on_without_repeating_itself(
     assert Knob.fits - before == 6
 
 
+def test_trials_are_kept_in_the_file_of_that_name(split: Split, tmp_path: Path) -> None:
+    storage = tmp_path / "a?b#c%20 d.db"
+    tune("ItemMean", split, trials=1, storage=storage)
+    assert [path.name for path in tmp_path.iterdir()] == [storage.name]
+    assert len(tune("ItemMean", split, trials=2, storage=storage).trials) == 2
+
+
+def test_a_file_that_holds_no_trials_is_refused(split: Split, tmp_path: Path) -> None:
+    storage = tmp_path / "trials.db"
+    storage.write_bytes(b"no database" * 1_000)
+    with pytest.raises(ConfigError, match=r"trials.db holds no trials \(.*not a database"):
+        tune("ItemMean", split, trials=1, storage=storage)
+    with pytest.raises(DataError, match="is a directory"):
+        tune("ItemMean", split, trials=1, storage=tmp_path)
+
+
 def test_trials_of_another_search_are_not_mixed_in(split: Split, tmp_path: Path) -> None:
     store = tmp_path / "knob.sqlite"
     tune(Knob, split, trials=3, space=SPACE, storage=store)
@@ -149,5 +165,7 @@ def test_mistakes_are_refused_before_anything_is_fitted(split: Split) -> None:
         tune("ItemMean", split, parameters={"shrinkag": 1})
     with pytest.raises(ConfigError, match="has no parameter 'knob'"):
         tune("ItemMean", split, space=SPACE)
+    with pytest.raises(ConfigError, match="no strategy 'gird'; did you mean 'grid'"):
+        tune("ItemMean", split, strategy="gird")
     with pytest.raises(ConfigError, match="at least one setting"):
         tune("ItemMean", split, trials=0)

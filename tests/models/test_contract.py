@@ -94,6 +94,8 @@ AT_ONCE = {
 }  # fmt: skip
 #: Models without random numbers.
 DETERMINISTIC = {name for name, (kind, _) in MODELS.items() if not kind.Config.is_random}
+#: Models that have to be fitted again for any new rating.
+WITHOUT_FOLDING = {"efm", "exsae", "mter", "spsmtl"}
 #: PyTorch sums in another order on another number of threads.
 SAME_THREADS_ONLY = {"exsae", "spsmtl"}
 
@@ -242,6 +244,47 @@ def test_without_taste_there_is_still_an_answer(name: str, make) -> None:
     assert model.recommend("u04", n=3, by="all")["score"].is_between(0, 1).all()
 
 
+def changed(*values: float, item: str = "i01") -> Ratings:
+    """Another rating of an item that u03 has rated."""
+    return Ratings.from_arrays(["u03"], [item], [values], aspects=["overall", "service"])
+
+
+@models(without=WITHOUT_FOLDING)
+def test_a_known_user_changes_a_rating(name: str, board: Ratings) -> None:
+    model, items = fitted(name), list(board.items)
+    before = model.predict("u03", items)
+    low, high = (model.fold_in(changed(r, r)).predict("u03", items) for r in (1.0, 5.0))
+    assert np.isfinite(low).all()
+    assert low.mean() < high.mean()
+    np.testing.assert_array_equal(model.predict("u03", items), before)
+
+
+@models(without=WITHOUT_FOLDING)
+def test_a_changed_rating_takes_the_place_of_the_old_one(name: str, board: Ratings) -> None:
+    model = fitted(name)
+    view = model.fold_in(changed(2.0, 3.0))
+    assert set(view.recommend("u03", n=99)["item"]) == set(model.recommend("u03", n=99)["item"])
+    for counts in ("user_counts", "item_counts"):
+        np.testing.assert_array_equal(
+            view.catalogue.evidence.arrays[counts], model.catalogue.evidence.arrays[counts]
+        )
+    items = list(board.items)
+    together = Ratings.from_arrays(
+        ["u03"] * 2, ["i00", "i01"], [[4.0, 4.0], [2.0, 3.0]], aspects=["overall", "service"]
+    )
+    mixed = model.fold_in(together)  # a new one, and a changed one
+    assert "i00" not in set(mixed.recommend("u03", n=99)["item"])
+    assert np.isfinite(mixed.predict("u03", items)).all()
+
+
+@models(without=WITHOUT_FOLDING)
+def test_a_changed_rating_survives_a_file(name: str, board: Ratings, tmp_path: Path) -> None:
+    view = fitted(name).fold_in(changed(2.0, 3.0))
+    again = dmrank.load(view.save(tmp_path / "view.dmrank"))
+    items = list(board.items)
+    np.testing.assert_array_equal(again.predict("u03", items), view.predict("u03", items))
+
+
 def test_vectors_are_handed_out_or_it_is_said_why_not(model: Model) -> None:
     try:
         users, items = model.vectors("service")
@@ -384,7 +427,7 @@ def test_all_ratings_equal_is_no_reason_to_fail(make) -> None:
         table["user"], table["item"], np.full((len(table), 2), 4.0), aspects=["a", "b"]
     )
     predictions = make(seed=1).fit(ratings).predict("u03", list(ratings.items))
-    assert np.isfinite(predictions).all()
+    assert (predictions == 4).all()  # the only rating of their scale
 
 
 def test_early_stopping_looks_at_validation(make, hotels: Ratings) -> None:
@@ -409,6 +452,18 @@ def test_unknown_names_are_typed_errors(model: Model) -> None:
         model.predict("u00", "x")
     with pytest.raises(UnknownAspectError, match="did you mean 'service'"):
         model.recommend("u00", by="servise")
+
+
+@pytest.mark.parametrize("on_unknown", ["raise", "popular"])
+def test_an_id_that_is_no_string_is_a_typed_error(model: Model, on_unknown: str) -> None:
+    for users in ([5], ["u00", None]):
+        with pytest.raises(UnknownUserError, match="is not a string"):
+            model.recommend(users, on_unknown=on_unknown)
+    for users in (5, None, b"u00"):
+        with pytest.raises(DataError, match="is no id"):
+            model.recommend(users, on_unknown=on_unknown)
+    with pytest.raises(DataError, match="5 is no id"):
+        model.predict(5, "i00")
 
 
 @pytest.mark.parametrize(
@@ -456,6 +511,12 @@ def test_validation_of_other_aspects_or_items_is_refused(make, board: Ratings) -
         make().fit(board, validation=other(["service"]))
     with pytest.raises(DataError, match="that training knows"):
         make().fit(board, validation=other(["overall"], item="x"))
+
+
+@models(without=AT_ONCE | {"mixedeffects"})
+def test_counts_that_no_machine_gets_to_are_refused(name: str, make) -> None:
+    with pytest.raises(ConfigError, match=r"iterations=.*less than 2147483648"):
+        make(iterations=10**30)
 
 
 def test_parameters_work_as_in_scikit_learn(make) -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dmrank
@@ -264,6 +265,34 @@ def test_a_metric_that_is_not_known_is_refused(hotels: Ratings) -> None:
     split = hotels.split()
     with pytest.raises(ConfigError, match="ndgc"):
         DMR(**QUICK, validation_metric="ndgc@10").fit(split.train, validation=split.validation)
+
+
+def test_a_fit_that_diverges_says_so_instead_of_answering(hotels: Ratings) -> None:
+    with pytest.raises(ConfigError, match="DMR has diverged.*lower learning_rate"):
+        DMR(**QUICK, learning_rate=1e30).fit(hotels)
+
+
+def test_covariances_that_are_none_are_one_line(hotels: Ratings) -> None:
+    model = DMR(**QUICK).fit(hotels)
+    turned = {name: -array if "covariances" in name else array
+              for name, array in model.arrays.items()}  # fmt: skip
+    diverged = model.with_state(model.catalogue, turned, model.calibration)
+    user, first, second = hotels.users[0], hotels.items[0], hotels.items[1]
+    with np.errstate(invalid="ignore"), pytest.raises(ConfigError, match="not positive definite"):
+        diverged.compare(user, first, second)
+    partial = pl.DataFrame({"user": [user], "item": [first], "overall": [3.0]})
+    with pytest.raises(ConfigError, match="lower covariance_learning_rate"):
+        diverged.complete(partial)
+
+
+def test_more_memory_than_there_is_is_one_line(hotels: Ratings, monkeypatch) -> None:
+    def learn(self, fitting):
+        del self, fitting
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr(DMR, "learn", learn)
+    with pytest.raises(ConfigError, match="needs more memory than there is .*7 TiB"):
+        DMR(factors=10**9).fit(hotels)
 
 
 def test_a_damaged_model_file_is_refused(hotels: Ratings, tmp_path: Path) -> None:

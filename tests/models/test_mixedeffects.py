@@ -69,6 +69,18 @@ def test_a_user_folded_in_is_the_user_that_was_trained(
     np.testing.assert_allclose(folded, trained, atol=0.01)
 
 
+def test_a_rating_that_is_changed_over_and_over_makes_nobody_surer(
+    split: dmrank.Split, busy: int
+) -> None:
+    model = view = MixedEffects(personal_strength=0, noise="shared").fit(split.train)
+    again = twin_of(split, busy).with_columns(user=pl.lit(split.train.users[busy]))[:1]
+    for _ in range(20):
+        view = view.fold_in(again)
+    before, after = (m.arrays["user_covariances"][busy] for m in (model, view))
+    # Ratings that lack aspects say less than the average one, of which this one takes the place.
+    np.testing.assert_allclose(after, before, rtol=0.05, atol=1e-4)
+
+
 def test_a_user_folded_in_has_a_personal_part(split: dmrank.Split, busy: int) -> None:
     model = MixedEffects(personal_strength=0.7).fit(split.train)
     plain = model.with_state(

@@ -93,6 +93,8 @@ def test_duplicate_and_overlapping_words_are_refused(text: str, said: str) -> No
         ('[aspects]\na = ["bed"]\n[groups]\ng = ["b"]', "group 'g' has 'b'"),
         ('[aspects]\na = ["one two three four five six seven"]', "longer than 6 words"),
         ("[aspects", "is not a toml file"),
+        ('groups = 5\n[aspects]\na = ["bed"]', "groups should be a table"),
+        ("aspects = " + "[" * 5_000, "nested too deeply"),
     ],
 )
 def test_other_mistakes_are_named(text: str, said: str) -> None:

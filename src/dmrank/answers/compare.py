@@ -12,6 +12,7 @@ from dmrank.answers.predict import rating_differences
 from dmrank.directional.reference import confidence
 from dmrank.fitted.calibrating import (
     blocks,
+    definite_covariances,
     degrees_of_freedom,
     has_covariances,
     pair_differences,
@@ -148,7 +149,8 @@ def order_confidences(
     for rows in blocks(len(users)):
         covariances = model.pair_covariances(users[rows], first[rows], second[rows])
         assert covariances is not None
-        sure[rows] = confidence(mean[rows], covariances, model.family())
+        with definite_covariances(model):
+            sure[rows] = confidence(mean[rows], covariances, model.family())
     return sure
 
 

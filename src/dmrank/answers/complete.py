@@ -8,9 +8,9 @@ import polars as pl
 from dmrank.answers.correlation import covariances_of
 from dmrank.answers.given import given_ratings
 from dmrank.answers.predict import scale_stretch
-from dmrank.data.training_scale import from_training_scale, to_training_scale
+from dmrank.data.training_scale import to_training_scale, within_scale
 from dmrank.directional.condition import condition
-from dmrank.fitted.calibrating import blocks
+from dmrank.fitted.calibrating import blocks, definite_covariances
 from dmrank.fitted.contract import FittedModel
 from dmrank.support.arrays import Codes, Floats
 
@@ -24,7 +24,7 @@ def complete(model: FittedModel, partial_ratings: object) -> pl.DataFrame:
         model, users, items, to_training_scale(given.values, catalogue.scale)
     )
     known = ~np.isnan(given.values)
-    ratings = from_training_scale(np.clip(mean, 1, 5), catalogue.scale)
+    ratings = within_scale(mean, catalogue.scale)
     columns = dict(zip(catalogue.aspects, np.where(known, given.values, ratings).T, strict=True))
     spread = (deviation * scale_stretch(model)).T
     columns |= {f"{name}_sd": spread[k] for k, name in enumerate(catalogue.aspects)}
@@ -42,7 +42,8 @@ def _conditional(
     mean, deviation = np.empty(known.shape), np.empty(known.shape)
     for rows in blocks(len(users)):
         covariances = covariances_of(model, users[rows], items[rows])
-        mean[rows], deviation[rows] = condition(
-            ratings[rows], calibration.covariance_factor * covariances, known[rows]
-        )
+        with definite_covariances(model):
+            mean[rows], deviation[rows] = condition(
+                ratings[rows], calibration.covariance_factor * covariances, known[rows]
+            )
     return mean, deviation

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from dmrank.answers.predict import predicted_ratings
+from dmrank.data.ids import id_list
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import FittedModel
 from dmrank.ranking import ItemLists, TopN
@@ -105,7 +106,7 @@ class Filters:
         for row, name in enumerate(names):
             if name not in self.candidates:
                 raise DataError(f"candidates have no list for user {name!r}: give one, or []")
-            items = np.unique(catalogue.items.codes(_ids(self.candidates[name])))
+            items = np.unique(catalogue.items.codes(id_list(self.candidates[name])))
             items = np.setdiff1d(items, seen.of(row, row + 1).items, assume_unique=True)
             lists.append(items[mask[items]])
         ends = np.cumsum([0, *(len(items) for items in lists)], dtype=np.int64)
@@ -114,13 +115,8 @@ class Filters:
 
 def _mask(catalogue: Catalogue, names: Iterable[str]) -> Bools:
     mask = np.zeros(len(catalogue.items), dtype=np.bool_)
-    mask[catalogue.items.codes(_ids(names))] = True
+    mask[catalogue.items.codes(id_list(names))] = True
     return mask
-
-
-def _ids(names: Iterable[str]) -> Iterable[str]:
-    # A single id would be read letter by letter.
-    return [names] if isinstance(names, str) else names
 
 
 def list_table(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmrank.data.training_scale import from_training_scale
+from dmrank.data.ids import id_list
+from dmrank.data.training_scale import from_training_scale, within_scale
 from dmrank.fitted.contract import FittedModel
 from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.support.errors import DataError
@@ -17,8 +18,8 @@ def predict(
 ) -> Float32s:
     """Predict the ratings of pairs of ids; see `Model.predict`."""
     catalogue = model.catalogue
-    user_codes = catalogue.users.codes([users] if isinstance(users, str) else users)
-    item_codes = catalogue.items.codes([items] if isinstance(items, str) else items)
+    user_codes = catalogue.users.codes(id_list(users))
+    item_codes = catalogue.items.codes(id_list(items))
     if len(user_codes) != len(item_codes) and 1 not in (len(user_codes), len(item_codes)):
         raise DataError(
             f"{len(user_codes):,} users and {len(item_codes):,} items do not make pairs: give as "
@@ -31,7 +32,7 @@ def predict(
 def predicted_ratings(model: FittedModel, users: Codes, items: Codes) -> Float32s:
     """Return predicted ratings on the scale of the training ratings."""
     ratings = training_scale_ratings(model, users, items)
-    return from_training_scale(ratings, model.catalogue.scale).astype(np.float32)
+    return within_scale(ratings, model.catalogue.scale).astype(np.float32)
 
 
 def training_scale_ratings(model: FittedModel, users: Codes, items: Codes) -> Float32s:

@@ -18,6 +18,7 @@ from dmrank.answers.lists import (
     known_users,
     list_table,
 )
+from dmrank.data.ids import id_list
 from dmrank.data.training_scale import to_training_scale
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
@@ -49,7 +50,7 @@ class ListRequest:
 def recommend(model: FittedModel, users: str | Iterable[str], request: ListRequest) -> pl.DataFrame:
     """Rank items for users; see `Model.recommend`."""
     lists = _Lists.from_request(model, request)
-    names = [users] if isinstance(users, str) else list(users)
+    names = id_list(users)
     return lists.table(names, lists.codes(names))
 
 

@@ -17,12 +17,14 @@ from dmrank.cli.paper import paper
 from dmrank.cli.prepare import prepare
 from dmrank.cli.recommend import recommend
 from dmrank.cli.stats import stats
+from dmrank.cli.stopping import StoppableGroup
 from dmrank.cli.tune import tune
 from dmrank.cli.warm_up import warm_up
 from dmrank.support.version import __version__
 
 app = typer.Typer(
     name="dmrank",
+    cls=StoppableGroup,
     help="Rank items by several aspects at once.",
     no_args_is_help=True,
     add_completion=False,

@@ -12,6 +12,7 @@ from dmrank.cli.options import OverallColumn, OverallScale, ReviewsFile, TextCol
 from dmrank.cli.output import console, make_table
 from dmrank.support.errors import ConfigError
 from dmrank.support.progress import say
+from dmrank.support.targets import check_target
 
 _HEADER = (
     "# Aspects found in {file}. This is a draft: rename, merge, delete and add as you see fit.\n"
@@ -47,8 +48,9 @@ def discover(
     from dmrank.text import discover_aspects
     from dmrank.text.lexicon_files import format_lexicon
 
-    if out.is_dir() or out.suffix != ".toml":
+    if out.suffix != ".toml":
         raise ConfigError(f"--out {out}: name a file that ends in .toml")
+    check_target(out)
     bounds = parse_scale(scale) or (1.0, 5.0)
     if not isinstance(bounds, tuple):
         raise ConfigError("the overall rating has one scale: write --scale LOW:HIGH")

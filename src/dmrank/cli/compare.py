@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from dmrank.cli.options import ModelFile, OutputFormat
+from dmrank.cli.options import ModelFile, OutputFormat, SafeCells
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.errors import UnsupportedError
 from dmrank.support.progress import say
@@ -28,11 +28,14 @@ def compare(
     figure: Annotated[
         Path | None, typer.Option(help="Also draw the direction of the difference here.")
     ] = None,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Say which of two items a user will like better on each aspect, and how sure that is."""
     from dmrank.models import load
-    from dmrank.support.plots import save
+    from dmrank.support.plots import check_figure, save
 
+    if figure is not None:
+        check_figure(figure)
     fitted = load(model)
     compared = fitted.compare(user, first, second)
     if figure is not None and compared.confidence is None:
@@ -51,7 +54,7 @@ def compare(
             }
         )
     elif format_ == OutputFormat.CSV:
-        print_csv(compared.table)
+        print_csv(compared.table, safe_cells=safe_cells)
     else:
         print_comparison(console(), compared)
     if figure is not None:

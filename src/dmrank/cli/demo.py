@@ -12,6 +12,7 @@ from dmrank.cli.compare import print_comparison
 from dmrank.cli.explain import print_explanation
 from dmrank.cli.output import console, make_table
 from dmrank.cli.stats import draw, print_statistics
+from dmrank.support.targets import check_folder
 
 if TYPE_CHECKING:
     from dmrank.data.ratings import Ratings
@@ -40,6 +41,7 @@ def demo(
     from dmrank.data.synthetic import make_hotels
     from dmrank.models import Hurdle
 
+    check_folder(out)
     screen = console()
     screen.print("Guests rate hotels on eight aspects (synthetic, so that the truth is known).")
     hotels = make_hotels(seed=seed)

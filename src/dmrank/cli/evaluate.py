@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
-from dmrank.cli.options import OutputFormat
+from dmrank.cli.options import OutputFormat, SafeCells
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.progress import say
 
@@ -38,6 +38,7 @@ def evaluate(
     format_: Annotated[
         OutputFormat, typer.Option("--format", help="How to print the result.")
     ] = OutputFormat.TABLE,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Judge models on test ratings, ranking by every aspect."""
     from dmrank.data.reading.read import join_parts
@@ -51,7 +52,7 @@ def evaluate(
     if format_ == OutputFormat.JSON:
         print_json(table.to_dicts())
     elif format_ == OutputFormat.CSV:
-        print_csv(table)
+        print_csv(table, safe_cells=safe_cells)
     else:
         _print(report, table, per_aspect)
     if report.left_out:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from dmrank.cli.options import ModelFile, OutputFormat, parse_by
+from dmrank.cli.options import ModelFile, OutputFormat, SafeCells, parse_by
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.progress import say
+from dmrank.support.terminal import printable
 
 if TYPE_CHECKING:
     from dmrank.answers.explain import Explanation
@@ -37,11 +38,14 @@ def explain(
     figure: Annotated[
         Path | None, typer.Option(help="Also draw the item's predicted ratings here.")
     ] = None,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Say why an item is recommended to a user: which aspects matter, and how they were rated."""
     from dmrank.models import load
-    from dmrank.support.plots import save
+    from dmrank.support.plots import check_figure, save
 
+    if figure is not None:
+        check_figure(figure)
     fitted = load(model)
     why = fitted.explain(user, item, parse_by(by), template=template)
     if format_ == OutputFormat.JSON:
@@ -55,7 +59,7 @@ def explain(
             }
         )
     elif format_ == OutputFormat.CSV:
-        print_csv(why.table)
+        print_csv(why.table, safe_cells=safe_cells)
     else:
         print_explanation(console(), why)
     if figure is not None:
@@ -64,7 +68,7 @@ def explain(
 
 def print_explanation(screen: Console, why: Explanation) -> None:
     """Print the sentence, and what speaks for it."""
-    screen.print(why.sentence, style="bold", highlight=False)
+    screen.print(printable(why.sentence), style="bold", highlight=False)
     table = make_table(
         "aspect", "relevance", "item's mean", "ratings", f"{why.user}'s mean", "ratings"
     )

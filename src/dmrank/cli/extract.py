@@ -11,10 +11,20 @@ import typer
 from rich.text import Text
 
 from dmrank.cli.columns import parse_scale
-from dmrank.cli.options import OverallColumn, OverallScale, ReviewsFile, TextColumn, TitleColumn
+from dmrank.cli.options import (
+    OverallColumn,
+    OverallScale,
+    ReviewsFile,
+    SafeCells,
+    TextColumn,
+    TitleColumn,
+)
 from dmrank.cli.output import console
+from dmrank.cli.stopping import stopping
 from dmrank.support.errors import ConfigError
 from dmrank.support.progress import say
+from dmrank.support.targets import check_target
+from dmrank.support.terminal import printable, printable_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,10 +86,11 @@ def extract(
     html: Annotated[
         Path | None, typer.Option(help="Write the same as a page (50 reviews without --show).")
     ] = None,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Extract aspect ratings from the text of reviews; a killed run goes on where it was."""
     from dmrank.data.reading.opening import open_table
-    from dmrank.support.files import table_format
+    from dmrank.support.files import check_table
     from dmrank.text.file_extraction import ExtractSettings, write_ratings
     from dmrank.text.reviews import ReviewColumns
 
@@ -87,7 +98,10 @@ def extract(
     if out is None and not show and html is None:
         raise ConfigError("nothing to do: give --out FILE for the ratings, or --show N, or --html")
     if out is not None:
-        table_format(out)
+        check_table(out, safe_cells=safe_cells)
+    for target in (save_polarity, html):
+        if target is not None:
+            check_target(target)
     settings = ExtractSettings(
         aspects=aspects,
         polarity=polarity,
@@ -103,7 +117,10 @@ def extract(
     table = open_table(file)
     named = ReviewColumns(text, user, item, overall, title, timestamp, item_name)
     columns = named.resolve(table)
-    known = None if out is None else write_ratings(file, table, columns, settings, out)
+    known = None
+    if out is not None:
+        with stopping(f"what is done is in {out}.parts, from where the same command goes on"):
+            known = write_ratings(file, table, columns, settings, out, safe_cells=safe_cells)
     if show or html is not None:
         extractor = settings.extractor(known or settings.obtain(table, columns))
         _show(table, columns, extractor, show, html)
@@ -157,15 +174,17 @@ def _as_text(review: Shown, *, coloured: bool) -> Text:
     text = Text()
     for span in review.spans:
         colour = "green" if span.polarity > 0 else "red" if span.polarity < 0 else ""
-        text.append(span.text, f"{'underline' * span.mention} {colour}".strip() or None)
+        text.append(
+            printable_lines(span.text), f"{'underline' * span.mention} {colour}".strip() or None
+        )
         sign = "" if coloured or not colour else "+" if span.polarity > 0 else "−"
         label = f"[{span.aspect}{sign}]" if span.mention else sign and f"({sign})"
-        text.append(label, "dim")
+        text.append(printable(label), "dim")
     text.rstrip()
     rated = [f"{name} {value:.1f}" for name, value in review.ratings.items()]
     if review.overall is not None:
         rated.insert(0, f"overall {review.overall:g} (given)")
     if not review.ratings:
         rated.append(f"nothing to extract{': ' * bool(review.note)}{review.note}")
-    text.append("\n" + " · ".join(rated) + "\n", "bold")
+    text.append(f"\n{printable(' · '.join(rated))}\n", "bold")
     return text

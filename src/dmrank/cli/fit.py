@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
+from dmrank.cli.model_file import interrupted_file, save_model
 from dmrank.cli.options import RatingsFile
 from dmrank.cli.parameters import parse_settings, read_config
-from dmrank.support.errors import DataError
+from dmrank.cli.stopping import Stopped, stopping
 from dmrank.support.progress import say
+from dmrank.support.targets import check_folder, check_target
 
 if TYPE_CHECKING:
     from dmrank.models import Model
@@ -50,16 +52,39 @@ def fit(
     # What is wrong with the settings is said before anything is read.
     parameters = {**read_config(config), **parse_settings(set_)}
     unfitted = find_model(model)(**parameters)
-    if out.is_dir():
-        raise DataError(f"{out} is a directory: name the model file to write")
+    check_target(out)
+    if checkpoint is not None:
+        check_folder(checkpoint)
     ratings = columns.read(file)
     held_out = None if validation is None else columns.read(validation)
-    fitted = unfitted.fit(ratings, validation=held_out, checkpoint=checkpoint)
-    fitted.save(out)
+    with stopping(f"no model was written; {_state(checkpoint)}"):
+        fitted = unfitted.fit(ratings, validation=held_out, checkpoint=checkpoint)
+        _check_finished(fitted, out, checkpoint)
+    save_model(fitted, out)
+    interrupted_file(out).unlink(missing_ok=True)
     seen = [repr(fitted), *([repr(fitted.history)] if fitted.history.iterations else [])]
     say(f"wrote {out}: {', '.join(seen)}")
     for line in _parts(fitted):
         say(line)
+
+
+def _check_finished(fitted: Model, out: Path, checkpoint: Path | None) -> None:
+    """End the command if the fit was stopped, with the best model so far beside its place."""
+    from dmrank.training.history import INTERRUPTED
+
+    if fitted.history.stopped != INTERRUPTED:
+        return
+    if not fitted.history.iterations:
+        raise KeyboardInterrupt  # before anything was learned
+    kept = save_model(fitted, interrupted_file(out))
+    raise Stopped(f"the best model so far is in {kept}; {_state(checkpoint)}")
+
+
+def _state(checkpoint: Path | None) -> str:
+    """Say how to go on with a fit that was stopped."""
+    if checkpoint is None:
+        return "with --checkpoint FOLDER, the same command goes on where it was stopped"
+    return f"the same command goes on from {checkpoint}"
 
 
 def _parts(fitted: Model) -> Iterator[str]:

@@ -15,12 +15,21 @@ from dmrank.support.progress import bar
 _USERS_AT_ONCE = 16_384
 
 
-def write_lists(model: Model, users: list[str], n: int, options: dict[str, Any], out: Path) -> int:
+def write_lists(
+    model: Model,
+    users: list[str],
+    n: int,
+    options: dict[str, Any],
+    out: Path,
+    *,
+    safe_cells: bool = False,
+) -> int:
     """Write the lists of many users, whole or not at all, and return the number of rows."""
     schema = model.recommend([], n, **options).schema
     stream = _Stream(model, users, n, options)
     try:
-        write_table(pl.io.plugins.register_io_source(stream.batches, schema=dict(schema)), out)
+        rows = pl.io.plugins.register_io_source(stream.batches, schema=dict(schema))
+        write_table(rows, out, safe_cells=safe_cells)
     except pl.exceptions.PolarsError as error:
         # What a block has raised, Polars reports as an error of its own.
         raise stream.failure or error from None
@@ -33,7 +42,7 @@ class _Stream:
     def __init__(self, model: Model, users: list[str], n: int, options: dict[str, Any]) -> None:
         self.model, self.users, self.n, self.options = model, users, n, options
         self.rows = 0
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
 
     def batches(self, columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:
         """Rank, as Polars asks for the next block."""
@@ -46,6 +55,6 @@ class _Stream:
                     self.rows += len(block)
                     progress.update(min(done * _USERS_AT_ONCE, len(self.users)))
                     yield block if columns is None else block.select(columns)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             self.failure = error
             raise

@@ -33,6 +33,15 @@ OverallScale = Annotated[
 ]
 
 
+SafeCells = Annotated[
+    bool,
+    typer.Option(
+        "--safe-cells",
+        help="For spreadsheets: an apostrophe before csv cells that begin like a formula.",
+    ),
+]
+
+
 class OutputFormat(StrEnum):
     """How a table is printed."""
 

@@ -1,19 +1,44 @@
-"""Tables for people (rich, in a terminal) and for machines (json, csv)."""
+"""Tables for people (rich, in a terminal) and for machines (json, csv).
+
+What people see has its control characters escaped, piped or not: text passes through many hands to
+a terminal. What machines read is exact, unless it is a terminal that reads it.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from dmrank.support.terminal import printable, printable_lines
 
 if TYPE_CHECKING:
     import polars as pl
 
 #: Wide enough for any table when the output is a file or a pipe, where nothing needs to wrap.
 _PIPE_WIDTH = 200
+#: What JSON lets through and a terminal may obey.
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class _Console(Console):
+    """Prints strings with their control characters escaped."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable_lines(text), **options)
+
+
+class _Table(Table):
+    """Keeps every cell on one line."""
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        super().add_row(*(_one_line(cell) for cell in cells), **options)
 
 
 def console() -> Console:
@@ -21,27 +46,33 @@ def console() -> Console:
 
     Names of users, items and aspects are shown as they are, whatever [brackets] they have.
     """
-    standard = Console(markup=False, emoji=False)
+    standard = _Console(markup=False, emoji=False)
     if not standard.is_terminal:
         standard.width = _PIPE_WIDTH
     return standard
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    r"""Print a value as JSON; what a terminal may obey is written as ``\u009b``: the same value."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    print(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def print_csv(table: pl.DataFrame) -> None:
-    """Print a table as csv."""
-    print(table.write_csv(), end="")
+def print_csv(table: pl.DataFrame, *, safe_cells: bool = False) -> None:
+    """Print a table as csv; see `support.files.safe_cells`."""
+    from dmrank.support.files import with_safe_cells
+
+    text = (with_safe_cells(table.lazy()).collect() if safe_cells else table).write_csv()
+    print(printable_lines(text) if sys.stdout.isatty() else text, end="")
 
 
 def make_table(*columns: str, title: str | None = None) -> Table:
     """Return an empty table whose first column is text and whose others are numbers."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    table = _Table(title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    table.title = None if title is None else printable(title)
     for position, column in enumerate(columns):
-        table.add_column(column, justify="left" if position == 0 else "right", no_wrap=True)
+        shown = printable(column)
+        table.add_column(shown, justify="left" if position == 0 else "right", no_wrap=True)
     return table
 
 
@@ -59,3 +90,7 @@ def _cell(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _one_line(cell: Any) -> Any:
+    return printable(cell) if isinstance(cell, str) else cell

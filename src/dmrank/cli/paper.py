@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings, split_list
+from dmrank.cli.stopping import stopping
 from dmrank.support.progress import say
+from dmrank.support.targets import check_folder
 
 
 @reads_ratings
@@ -38,14 +40,16 @@ def paper(
     names = None if models is None else split_list(models)
     find_budget(budget)
     find_contenders(names)
-    page = run_paper(
-        columns.read(ratings),
-        out,
-        name=ratings.name.split(".")[0],
-        models=names,
-        budget=budget,
-        seeds=seeds,
-        k_core=k_core,
-        threads=threads,
-    )
+    check_folder(out)
+    with stopping(f"finished work is in {out}, from where the same command goes on"):
+        page = run_paper(
+            columns.read(ratings),
+            out,
+            name=ratings.name.split(".")[0],
+            models=names,
+            budget=budget,
+            seeds=seeds,
+            k_core=k_core,
+            threads=threads,
+        )
     say(f"wrote {page}, and its tables and figures beside it")

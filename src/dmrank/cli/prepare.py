@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
-from dmrank.cli.options import RatingsFile
-from dmrank.support.errors import ConfigError, DataError
+from dmrank.cli.options import RatingsFile, SafeCells
+from dmrank.support.errors import ConfigError
 from dmrank.support.progress import say
+from dmrank.support.targets import check_folder
 
 if TYPE_CHECKING:
     from dmrank.data.ratings import Split
@@ -46,17 +47,19 @@ def prepare(
         str, typer.Option(help="Shares of train, validation and test.", metavar="T,V,T")
     ] = "0.7,0.15,0.15",
     seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 0,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Read, check, filter and split ratings, and write them as clean files."""
-    from dmrank.support.files import table_format
+    from dmrank.support.files import check_table
 
     # What is wrong is said before anything is read or written.
     if split:
         parts = _parse_shares(shares)
-        if out.is_file():
-            raise DataError(f"{out} is a file: --split writes into a folder")
+        if safe_cells:
+            raise ConfigError("--split writes parquet files: --safe-cells is for csv and tsv")
+        check_folder(out)
     else:
-        table_format(out)
+        check_table(out, safe_cells=safe_cells)
     ratings = columns.read(file)
     if k_core:
         ratings = ratings.k_core(k_core)
@@ -65,7 +68,7 @@ def prepare(
         write_split(made, out)
         say(f"wrote train, validation and test to {out}: {made}")
     else:
-        ratings.write(out)
+        ratings.write(out, safe_cells=safe_cells)
         say(f"wrote {out}: {ratings}")
 
 

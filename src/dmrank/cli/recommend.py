@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dmrank.cli.options import ModelFile, OutputFormat, parse_by
+from dmrank.cli.options import ModelFile, OutputFormat, SafeCells, parse_by
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.progress import say
@@ -79,15 +79,16 @@ def recommend(
     format_: Annotated[
         OutputFormat, typer.Option("--format", help="How to print the lists.")
     ] = OutputFormat.TABLE,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Rank items for users, by an aspect or a mix of aspects."""
     from dmrank.cli.list_file import write_lists
     from dmrank.models import load
-    from dmrank.support.files import table_format
+    from dmrank.support.files import check_table
 
     # What is wrong is said before anything is ranked.
     if out is not None:
-        table_format(out)
+        check_table(out, safe_cells=safe_cells)
     ranker = load(model)
     asked = _asked_users(ranker, user or [], users, all_users)
     options: dict[str, Any] = {
@@ -100,12 +101,12 @@ def recommend(
         "preference": preference,
     }
     if out is not None:
-        rows = write_lists(ranker, asked, n, options, out)
+        rows = write_lists(ranker, asked, n, options, out, safe_cells=safe_cells)
         say(f"wrote {out}: {rows:,} rows for {len(asked):,} users")
         return
     if len(asked) > _MOST_PRINTED:
         raise ConfigError(f"{len(asked):,} lists are too many to print: name a file with --out")
-    _print(ranker.recommend(asked, n, **options), by or [], format_)
+    _print(ranker.recommend(asked, n, **options), by or [], format_, safe_cells)
 
 
 def _asked_users(model: Model, named: list[str], file: Path | None, everybody: bool) -> list[str]:
@@ -148,11 +149,11 @@ def read_ids(file: Path, kind: Literal["user", "item"]) -> list[str]:
     return list(dict.fromkeys(ids))
 
 
-def _print(lists: pl.DataFrame, by: list[str], format_: OutputFormat) -> None:
+def _print(lists: pl.DataFrame, by: list[str], format_: OutputFormat, safe_cells: bool) -> None:
     if format_ == OutputFormat.JSON:
         print_json(lists.to_dicts())
     elif format_ == OutputFormat.CSV:
-        print_csv(lists)
+        print_csv(lists, safe_cells=safe_cells)
     else:
         screen = console()
         what = f", by {', '.join(by)}" if by else ""

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
-from dmrank.cli.options import OutputFormat, RatingsFile
+from dmrank.cli.options import OutputFormat, RatingsFile, SafeCells
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.progress import say
 
@@ -29,16 +29,20 @@ def stats(
     figure: Annotated[
         Path | None, typer.Option(help="Also draw distribution and correlations here.")
     ] = None,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Show how many users, items and ratings a file has, and what its aspects are like."""
     from dmrank.data.statistics import describe
+    from dmrank.support.plots import check_figure
 
+    if figure is not None:
+        check_figure(figure)
     ratings = columns.read(file)
     statistics = describe(ratings)
     if format_ == OutputFormat.JSON:
         print_json(statistics.to_dict())
     elif format_ == OutputFormat.CSV:
-        print_csv(statistics.per_aspect())
+        print_csv(statistics.per_aspect(), safe_cells=safe_cells)
     else:
         print_statistics(statistics, ratings.primary_aspect)
     if figure is not None:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
-from dmrank.cli.options import OutputFormat
+from dmrank.cli.options import OutputFormat, SafeCells
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.cli.parameters import parse_settings, read_config
-from dmrank.support.errors import DataError
+from dmrank.cli.stopping import stopping
 from dmrank.support.progress import say
+from dmrank.support.targets import check_target
 
 if TYPE_CHECKING:
     from dmrank.experiments.tuning import Tuning
@@ -56,6 +57,7 @@ def tune(
     format_: Annotated[
         OutputFormat, typer.Option("--format", help="How to print the trials.")
     ] = OutputFormat.TABLE,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Search the parameters with which a model ranks validation ratings best."""
     from dmrank.data.reading.read import with_common_ids
@@ -65,25 +67,34 @@ def tune(
     # What is wrong with the settings is said before anything is read.
     fixed = {**read_config(config), **parse_settings(set_)}
     find_model(model)(**fixed)
-    if out is not None and out.is_dir():
-        raise DataError(f"{out} is a directory: name the toml file to write")
+    for target in (out, storage):
+        if target is not None:
+            check_target(target)
     seen, judged = with_common_ids(columns.read(train), validation=columns.read(validation))
-    found = tune_on(
-        model,
-        seen,
-        judged,
-        trials=trials,
-        strategy=strategy.value,
-        parameters=fixed,
-        metric=metric,
-        users=users,
-        seed=seed,
-        storage=storage,
-    )
-    _print(found, format_)
+    with stopping(_finished_trials(storage)):
+        found = tune_on(
+            model,
+            seen,
+            judged,
+            trials=trials,
+            strategy=strategy.value,
+            parameters=fixed,
+            metric=metric,
+            users=users,
+            seed=seed,
+            storage=storage,
+        )
+    _print(found, format_, safe_cells)
     if out is not None:
         write_parameters(found, out)
         say(f"wrote {out}: use it with dmrank fit --model {model} --config {out}")
+
+
+def _finished_trials(storage: Path | None) -> str:
+    """Say how to go on with a search that was stopped."""
+    if storage is None:
+        return "no parameters were written; --storage FILE would have kept finished trials"
+    return f"finished trials are in {storage}, from where the same command goes on"
 
 
 def write_parameters(found: Tuning, path: Path) -> None:
@@ -105,7 +116,7 @@ def _flat(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _print(found: Tuning, format_: OutputFormat) -> None:
+def _print(found: Tuning, format_: OutputFormat, safe_cells: bool) -> None:
     if format_ == OutputFormat.JSON:
         print_json(
             {
@@ -116,7 +127,7 @@ def _print(found: Tuning, format_: OutputFormat) -> None:
             }
         )
     elif format_ == OutputFormat.CSV:
-        print_csv(found.trials)
+        print_csv(found.trials, safe_cells=safe_cells)
     else:
         best_first = found.trials.sort("value", descending=True)
         title = f"{found.model.__name__}: {found.metric} on validation ratings, the best first"

@@ -20,6 +20,21 @@ _UNKNOWN: Mapping[Kind, type[UnknownUserError | UnknownItemError]] = {
 }
 
 
+def id_list(names: object) -> list[str]:
+    """Return ids as a list: a single one would else be read letter by letter.
+
+    Examples
+    --------
+    >>> id_list("ann"), id_list(("ann", "bob"))
+    (['ann'], ['ann', 'bob'])
+    """
+    if isinstance(names, str):
+        return [names]
+    if isinstance(names, bytes) or not isinstance(names, Iterable):
+        raise DataError(f"{names!r} is no id: ids are strings, give one or several")
+    return list(names)
+
+
 @final
 class Ids:
     """The ids of users or items in ascending order; the code of an id is its position.
@@ -92,6 +107,8 @@ class Ids:
 
     def find(self, name: str) -> int:
         """Return the code of one id, or −1 if it is not known."""
+        if not isinstance(name, str):
+            raise self._unknown(name)
         return self._code_of.get(name, -1)
 
     def codes(self, names: Iterable[str]) -> Int32s:

@@ -384,14 +384,18 @@ class Ratings:
         ]
         return pl.DataFrame(columns)
 
-    def write(self, path: str | os.PathLike[str]) -> Path:
+    def write(self, path: str | os.PathLike[str], *, safe_cells: bool = False) -> Path:
         """Write a csv, tsv, jsonl (each plain or .gz) or parquet file, by the path's ending.
 
         The file is written beside its final place and then renamed, so that it is there whole
         or not at all. Parquet keeps the scale; the other formats do not.
+
+        With `safe_cells`, csv and tsv files are for spreadsheets: ids and names that begin like a
+        formula (``=``, ``+``, ``-``, ``@``, a tab) get an apostrophe before them.
         """
         scale = dict(zip(self.aspects, self.scale.tolist(), strict=True))
-        return write_table(self.to_polars(), path, metadata={SCALE_METADATA: json.dumps(scale)})
+        metadata = {SCALE_METADATA: json.dumps(scale)}
+        return write_table(self.to_polars(), path, metadata=metadata, safe_cells=safe_cells)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int64s
 from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.seeds import make_rng
 
 _GROUPS_PER_TASK = 4_096
 _ROWS_PER_TASK = 65_536
@@ -233,7 +234,7 @@ def check_shares(train: float, validation: float, test: float) -> None:
 def random_parts(n: int, train: float, validation: float, test: float, seed: int) -> Parts:
     """Assign each row to a part uniformly at random; the sizes are the shares, rounded."""
     check_shares(train, validation, test)
-    keys = np.random.default_rng(seed).random(n)
+    keys = make_rng(seed).random(n)
     first, second = _cuts(n, train, validation)
     part = np.full(n, 2, dtype=np.int8)
     part[_smallest(keys, second)] = 1

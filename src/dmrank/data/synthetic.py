@@ -19,6 +19,7 @@ from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
 from dmrank.support.arrays import Codes, Float32s, Floats, Int32s, Int64s
 from dmrank.support.errors import ConfigError
+from dmrank.support.seeds import make_rng
 
 #: The aspects of the paper's TripAdvisor ratings.
 HOTEL_ASPECTS = (
@@ -155,7 +156,7 @@ def make_ratings(
         )
     if not 0 <= correlation <= 0.69:
         raise ConfigError(f"correlation {correlation:g} must be from 0 to 0.69")
-    rng = np.random.default_rng(seed)
+    rng = make_rng(seed)
     truth = _draw_truth(
         rng,
         users,

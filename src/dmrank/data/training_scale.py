@@ -76,6 +76,20 @@ def from_training_scale(ratings: ArrayLike, scale: ArrayLike) -> Floats:
     return np.asarray(origin + slope * (np.asarray(ratings, dtype=np.float64) - target_origin))
 
 
+def within_scale(ratings: ArrayLike, scale: ArrayLike) -> Floats:
+    """Map predicted ratings from 1–5 back to each aspect's own scale, and clip them to it.
+
+    An aspect whose scale is a single point is that point.
+
+    Examples
+    --------
+    >>> within_scale([6.0, 3.4], scale=[(0, 20), (4, 4)])
+    array([20.,  4.])
+    """
+    origin, width = _origin_and_width(scale)
+    return np.clip(from_training_scale(ratings, scale), origin, origin + width)
+
+
 def _origin_and_width(scale: ArrayLike) -> tuple[Floats, Floats]:
     bounds = np.asarray(scale, dtype=np.float64)
     if bounds.ndim != 2 or bounds.shape[1] != 2:

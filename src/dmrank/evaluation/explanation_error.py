@@ -12,6 +12,7 @@ from dmrank.evaluation.warm_rows import WarmRows, warm_rows
 from dmrank.models.base import Model
 from dmrank.support.arrays import Floats, Int64s
 from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.seeds import make_rng
 
 #: Test rows that are explained at once.
 _BLOCK = 1 << 14
@@ -105,7 +106,7 @@ def explains(model: Model) -> bool:
 
 def _random_aspects(rows: int, aspects: int, primary: int, seed: int) -> Int64s:
     others = np.delete(np.arange(aspects), primary)
-    return np.random.default_rng(seed).choice(others, size=rows)
+    return make_rng(seed).choice(others, size=rows)
 
 
 def _most_relevant(model: Model, test: WarmRows, primary: int) -> Int64s:

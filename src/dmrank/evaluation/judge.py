@@ -122,6 +122,7 @@ def _check_models(models: Mapping[str, Model], split: Split) -> None:
 def _check_metrics(metrics: Sequence[AnyMetric], protocol: Protocol) -> None:
     if not metrics:
         raise ConfigError("no metric: name at least one, such as 'ndcg@10'")
+    _check_once("metric", [str(metric) for metric in metrics])
     for metric in metrics:
         if isinstance(metric, Coverage) and not isinstance(protocol, Full):
             raise ConfigError(
@@ -130,12 +131,20 @@ def _check_metrics(metrics: Sequence[AnyMetric], protocol: Protocol) -> None:
             )
 
 
+def _check_once(kind: str, names: Sequence[str]) -> None:
+    """Refuse a name that is repeated: averages would count it twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{kind} {name!r} is named twice: give each {kind} once")
+
+
 def _chosen_aspects(train: Ratings, held_out: HeldOut, aspects: Sequence[str] | None) -> list[str]:
     """Return the aspects to rank by; without a test rating, only what was asked for is refused."""
     missing = np.isnan(held_out.values)
     rated = {name: not missing[:, k].all() for k, name in enumerate(held_out.aspects)}
     primary = train.primary_aspect
     wanted = [name for name in rated if rated[name]] if aspects is None else list(aspects)
+    _check_once("aspect", wanted)
     for name in wanted:
         if name not in rated:
             raise ConfigError(f"test has no aspect {name!r}; {did_you_mean(name, rated)}")

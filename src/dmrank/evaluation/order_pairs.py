@@ -15,6 +15,7 @@ from dmrank.metrics import PairAccuracy, contrast_accuracy, pair_accuracy
 from dmrank.models.base import Model
 from dmrank.support.arrays import Codes, Floats, Int32s, Int64s
 from dmrank.support.errors import ConfigError
+from dmrank.support.seeds import make_rng
 
 #: Pairs that are scored at once.
 _BLOCK = 1 << 15
@@ -139,7 +140,7 @@ def rated_pairs(split: Split, most_per_user: int = 50, seed: int = 0) -> OrderPa
     0.64
     """
     users, items, values = warm_rows(split)
-    rng = np.random.default_rng(seed)
+    rng = make_rng(seed)
     starts = np.flatnonzero(np.diff(users, prepend=-1))
     first, second = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for start, end in zip(starts, np.append(starts[1:], len(users)), strict=True):
@@ -176,7 +177,7 @@ def any_pairs(split: Split, pairs: int = 150_000, seed: int = 0) -> OrderPairs:
     test = warm_rows(split)
     users, items, values = test
     opponents = Opponents(split)
-    rng = np.random.default_rng(seed)
+    rng = make_rng(seed)
     eligible = np.flatnonzero(opponents.free[users] > 1)
     if len(eligible) == 0:
         nothing = users[:0], items[:0], items[:0], values[:0]

@@ -11,6 +11,7 @@ import numpy as np
 from dmrank.fitted.scorers import Scorer
 from dmrank.support.arrays import AnyFloats, Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError
+from dmrank.support.seeds import check_seed
 from dmrank.training.held_out import HeldOut
 
 
@@ -54,6 +55,7 @@ class Sampled:
     def __post_init__(self) -> None:
         if self.negatives < 1:
             raise ConfigError(f"sampled({self.negatives}): give at least one negative")
+        check_seed(self.seed)
 
     def __str__(self) -> str:
         return f"sampled({self.negatives})"

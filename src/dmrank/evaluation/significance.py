@@ -11,6 +11,7 @@ from scipy import stats
 
 from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError
+from dmrank.support.seeds import make_rng
 
 #: Users that are drawn at once: 4 million draws take 48 MB.
 _MOST_DRAWS = 4_000_000
@@ -122,7 +123,7 @@ def bootstrap_interval(
     known = known[~np.isnan(known)]
     if len(known) == 0:
         return float("nan"), float("nan")
-    rng = np.random.default_rng(seed)
+    rng = make_rng(seed)
     means = np.empty(resamples)
     at_once = max(_MOST_DRAWS // len(known), 1)
     for start in range(0, resamples, at_once):

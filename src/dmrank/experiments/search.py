@@ -7,9 +7,10 @@ its number, so that a search that was cut off and resumed ends like one that was
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -17,13 +18,16 @@ import polars as pl
 from dmrank.data.ratings import Ratings
 from dmrank.models import Model
 from dmrank.models.config import Search, all_fields
+from dmrank.support.errors import ConfigError
 from dmrank.support.progress import bar
+from dmrank.support.targets import check_target
 from dmrank.training.history import INTERRUPTED, History
 
 if TYPE_CHECKING:
     import optuna
 
 Strategy = Literal["tpe", "grid", "random"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 #: Successive halving: of the trials that have been looked at so often, every third goes on to
 #: three times as many looks, and so on.
@@ -68,13 +72,11 @@ class ParameterSearch:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        if storage is not None:
-            Path(storage).parent.mkdir(parents=True, exist_ok=True)
         pruner: optuna.pruners.BasePruner = optuna.pruners.NopPruner()
         if self.prune:
             pruner = optuna.pruners.SuccessiveHalvingPruner(_FIRST_RUNG, _REDUCTION)
         self.study = optuna.create_study(
-            storage=None if storage is None else f"sqlite:///{Path(storage)}",
+            storage=None if storage is None else _database(Path(storage)),
             study_name=name,
             direction="maximize",
             pruner=pruner,
@@ -196,6 +198,24 @@ class ParameterSearch:
             for number, trial in enumerate(finished)
         ]
         return best, pl.DataFrame(rows)
+
+
+def _database(file: Path) -> optuna.storages.RDBStorage:
+    """Open a SQLite file, which may be called what an address cannot say: `a?b.db`."""
+    import optuna
+    from sqlalchemy.exc import SQLAlchemyError
+
+    check_target(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(file, check_same_thread=False)
+
+    try:
+        return optuna.storages.RDBStorage("sqlite:///file", engine_kwargs={"creator": connect})
+    except (SQLAlchemyError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(f"{file} holds no trials ({reason}): name another file") from None
 
 
 def _at_regular_looks(history: History, every: int) -> tuple[float, int]:

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from dmrank.data.ratings import Ratings, Split
-from dmrank.experiments.search import ParameterSearch, Strategy
+from dmrank.experiments.search import STRATEGIES, ParameterSearch, Strategy
 from dmrank.metrics import parse_metric
 from dmrank.models import Model, find_model
 from dmrank.models.config import Config, Search, all_fields
@@ -172,6 +172,9 @@ def tune_on(
     given = {"seed": seed, **(parameters or {})}
     kind(**given, **judged_by)  # wrong parameters are refused before anything is run
     searched = _checked_space(kind, space, given)
+    if strategy not in STRATEGIES:
+        hint = did_you_mean(str(strategy), STRATEGIES)
+        raise ConfigError(f"there is no strategy {strategy!r}; {hint}")
     if trials < 1:
         raise ConfigError(f"trials={trials}: try at least one setting")
     search = ParameterSearch(kind, {**given, **judged_by}, searched, strategy, seed, prune)

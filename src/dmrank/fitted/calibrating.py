@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +20,7 @@ from dmrank.fitted.calibration import (
 from dmrank.fitted.contract import FittedModel
 from dmrank.fitted.fitting import training_values
 from dmrank.support.arrays import Codes, Float32s, Floats, Int32s
+from dmrank.support.errors import ConfigError
 from dmrank.training.held_out import HeldOut
 
 #: So many ratings are enough for one number.
@@ -31,6 +34,7 @@ def calibrate_model(
     model: FittedModel, ratings: Ratings, validation: Ratings | None
 ) -> Calibration:
     """Learn how the scores of a model become ratings, and Σ the spread of these."""
+    _check_converged(model, ratings)
     calibration = _calibrate_scores(model, ratings, validation)
     if not has_covariances(model):
         return calibration
@@ -61,6 +65,19 @@ def calibrate_model(
     if orders is None:
         orders = spread * _scale_of_variance(eta)
     return replace(calibration, covariance_factor=spread, order_factor=orders)
+
+
+def _check_converged(model: FittedModel, ratings: Ratings) -> None:
+    """Raise if scores or covariances have left the range of numbers."""
+    rows = np.random.default_rng(model.config.seed).permutation(len(ratings))[:_ENOUGH_ROWS]
+    users, items = ratings.user_codes[rows], ratings.item_codes[rows]
+    with np.errstate(over="ignore", invalid="ignore"):  # told below, in one line
+        found = model.score_pairs(users, items), model.covariances(users, items)
+    if not all(np.isfinite(array).all() for array in found if array is not None):
+        raise ConfigError(
+            f"{type(model).__name__} has diverged, its scores are no numbers any more: try smaller "
+            "parameters, such as a lower learning_rate"
+        )
 
 
 def _calibrate_scores(
@@ -104,6 +121,18 @@ def has_covariances(model: FittedModel) -> bool:
     """Return whether a model knows how the aspects of a rating vary together."""
     anyone = np.zeros(1, dtype=np.int32)
     return model.covariances(anyone, anyone) is not None
+
+
+@contextmanager
+def definite_covariances(model: FittedModel) -> Iterator[None]:
+    """Say in one line that the covariances of a model are none."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise ConfigError(
+            f"covariances of this {type(model).__name__} are not positive definite, so that it "
+            "cannot say how sure it is: fit it again with a lower covariance_learning_rate"
+        ) from None
 
 
 def blocks(rows: int) -> list[slice]:

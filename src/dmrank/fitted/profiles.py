@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmrank.compiled.arguments import reading
-from dmrank.support.arrays import Array, Bools, Codes, Float32s, Int32s, Int64s
+from dmrank.support.arrays import Array, Bools, Codes, Float32s, Floats, Int32s, Int64s
 from dmrank.training.data import Missing, fill_missing
 from dmrank.training.least_squares.problem import Observed
 
@@ -47,6 +47,8 @@ class Profiles:
     given : bool array
         Which ratings are new; the others were rated before, and have the values that the model
         predicts, for it stores none.
+    replaces : bool array
+        Which of the new ones stand in for a rating from before.
     """
 
     codes: Codes
@@ -54,6 +56,7 @@ class Profiles:
     others: Int32s
     values: Float32s
     given: Bools
+    replaces: Bools
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -73,6 +76,23 @@ class Profiles:
         """The code that each rating belongs to."""
         return np.repeat(self.codes, self.counts)
 
+    @property
+    def replaced_share(self) -> Floats:
+        """Share of the ratings from before that new ones stand in for; 0 if there were none.
+
+        Examples
+        --------
+        >>> codes, others = np.array([5, 5, 5]), np.array([1, 3, 3])
+        >>> given = np.array([False, False, True])
+        >>> make_profiles(codes, others, np.ones((3, 1)), given).replaced_share
+        array([0.5])
+        """
+        replaced, kept = self._count(self.replaces), self._count(~self.given)
+        return np.asarray(replaced / np.maximum(replaced + kept, 1))
+
+    def _count(self, rows: Bools) -> Int64s:
+        return np.diff(np.append(0, np.cumsum(rows))[self.pointer])
+
     def select(self, rows: Bools) -> Profiles:
         """Keep some of the ratings, by a truth value for each; users without any stay."""
         kept = np.concatenate([[0], np.cumsum(rows)])
@@ -82,6 +102,7 @@ class Profiles:
             self.others[rows],
             self.values[rows],
             self.given[rows],
+            self.replaces[rows],
         )
 
     def filled(self, missing: Missing) -> Profiles:
@@ -110,6 +131,10 @@ def make_profiles(
     order = np.lexsort((np.arange(len(codes)), others, codes))
     code, other = codes[order], others[order]
     last = np.append((code[1:] != code[:-1]) | (other[1:] != other[:-1]), True)
+    if given is None:
+        given = np.ones(len(codes), dtype=np.bool_)
+    # Those from before come first among the ratings of one pair.
+    first = given[order][np.append(True, last[:-1])]
     order = order[last]
     own, starts = np.unique(codes[order], return_index=True)
     return Profiles(
@@ -117,7 +142,8 @@ def make_profiles(
         pointer=np.append(starts, len(order)).astype(np.int64),
         others=others[order].astype(np.int32),
         values=np.ascontiguousarray(values[order], dtype=np.float32),
-        given=np.ones(len(order), dtype=np.bool_) if given is None else given[order],
+        given=given[order],
+        replaces=given[order] & ~first,
     )
 
 

@@ -202,8 +202,13 @@ class Model(FittedModel):
                 if callback is not None:
                     callback(self.history)
             self.calibration = self._calibrated(fitting)
-        except BaseException:
+        except BaseException as error:
             self._catalogue = None
+            if isinstance(error, MemoryError):
+                raise ConfigError(
+                    f"{self!r} needs more memory than there is ({error}): try smaller parameters, "
+                    "or fewer users and items (k_core)"
+                ) from None
             raise
         return self
 
@@ -556,7 +561,9 @@ class Model(FittedModel):
         Factors (and covariance) of the users in question are estimated with everything else held,
         in milliseconds. What they rated is no longer recommended to them. A user who was known
         keeps the old ratings; as a model does not store their values, it takes what it predicts
-        for them. To learn from many new ratings for good, use ``fit(ratings, start=model)``.
+        for them. A new rating of what the user had rated before takes the place of the old one;
+        only the means that explanations show keep what they were made of. To learn from many new
+        ratings for good, use ``fit(ratings, start=model)``.
 
         Parameters
         ----------

@@ -15,7 +15,8 @@ from dmrank.training.data import Missing
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
+#: What is counted has to be done or kept: no machine gets to 2³¹.
+Count = Annotated[int, Field(ge=1, lt=2**31)]
 
 ConfigT = TypeVar("ConfigT", bound="Config")
 

@@ -58,6 +58,10 @@ class UnsupportedError(DmrankError, NotImplementedError):
     """A question that this kind of model cannot answer."""
 
 
+class WriteError(DmrankError, OSError):
+    """A file or folder that cannot be written: no permission, no room."""
+
+
 class ModelFileError(DmrankError, OSError):
     """A model file that is truncated, foreign, or of a newer version."""
 

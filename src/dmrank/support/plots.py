@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dmrank.support.arrays import AnyFloats, Float32s, Floats
+from dmrank.support.errors import ConfigError
 from dmrank.support.files import atomic_path
+from dmrank.support.targets import check_target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +39,12 @@ _STYLE: Any = {
     "figure.constrained_layout.use": True,
     "savefig.dpi": 160,
     "svg.hashsalt": "dmrank",
+}
+#: Every format of a figure, with what leaves dates out of it.
+_UNDATED: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
 }
 
 
@@ -84,10 +92,22 @@ def save(drawn: Figure, path: str | os.PathLike[str]) -> Path:
     from matplotlib import rc_context
 
     target = Path(path)
-    fixed = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     with rc_context(_STYLE), atomic_path(target) as temporary:
-        drawn.savefig(temporary, metadata=fixed.get(target.suffix, {}))
+        drawn.savefig(temporary, metadata=_undated(target))
     return target
+
+
+def check_figure(path: str | os.PathLike[str]) -> None:
+    """Raise if a figure cannot be written there, before anything is done for it."""
+    _undated(Path(path))
+    check_target(path)
+
+
+def _undated(path: Path) -> dict[str, None]:
+    """Return what makes the same figure the same bytes, in the format that the ending says."""
+    if path.suffix not in _UNDATED:
+        raise ConfigError(f"{path}: a figure is a .png, .svg or .pdf file")
+    return _UNDATED[path.suffix]
 
 
 def draw_ratings(

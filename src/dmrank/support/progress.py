@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from dmrank.support import notebook
+from dmrank.support.terminal import printable
 
 logger = logging.getLogger("dmrank")
 _shown: ContextVar[bool] = ContextVar("a bar is shown", default=False)
@@ -80,11 +81,11 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
         TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=total, note="")
+        task = progress.add_task(printable(title), total=total, note="")
 
         class _RichBar:
             def update(self, completed: float, note: str = "") -> None:
-                progress.update(task, completed=completed, note=note)
+                progress.update(task, completed=completed, note=printable(note))
 
         with _as_shown():
             yield _RichBar()
@@ -126,4 +127,4 @@ def say(message: str) -> None:
     """Tell the person at the terminal, and the log, one line, unless the log is silenced."""
     logger.info(message)
     if not is_silent():
-        print(message, file=sys.stderr)
+        print(printable(message), file=sys.stderr)

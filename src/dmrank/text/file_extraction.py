@@ -76,7 +76,13 @@ class ExtractSettings:
 
 
 def write_ratings(
-    file: Path, table: Table, columns: ReviewColumns, settings: ExtractSettings, out: Path
+    file: Path,
+    table: Table,
+    columns: ReviewColumns,
+    settings: ExtractSettings,
+    out: Path,
+    *,
+    safe_cells: bool = False,
 ) -> Polarity:
     """Extract the ratings of all reviews into a file, and return the polarity that they have.
 
@@ -90,6 +96,8 @@ def write_ratings(
         How they are rated; parts of a run with other settings are refused.
     out : Path
         The file.
+    safe_cells : bool
+        See :func:`dmrank.support.files.write_table`.
     """
     parts = Parts(out, _identify(file, columns, settings))
     if parts.polarity_file.exists():
@@ -102,7 +110,7 @@ def write_ratings(
     stream = RatingStream(table, columns, settings.extractor(polarity))
     _write_parts(stream, parts)
     scale = dict.fromkeys(stream.aspects, settings.scale)
-    parts.finish({SCALE_METADATA: json.dumps(scale)})
+    parts.finish({SCALE_METADATA: json.dumps(scale)}, safe_cells=safe_cells)
     say(f"wrote {out}: {parts.summary}")
     return polarity
 

@@ -61,6 +61,8 @@ def parse_lexicon(text: str, name: str) -> Lexicon:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name} is not a toml file: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{name} is not a lexicon: its lists are nested too deeply") from None
     for key in content:
         if key not in ("aspects", "groups"):
             hint = did_you_mean(key, ("aspects", "groups"))
@@ -69,9 +71,11 @@ def parse_lexicon(text: str, name: str) -> Lexicon:
     if not isinstance(tables, dict):
         raise ConfigError(f"{name}: aspects should be a table, with a list of words per aspect")
     aspects = {aspect: _parse_aspect(name, aspect, table) for aspect, table in tables.items()}
+    grouped = content.get("groups", {})
+    if not isinstance(grouped, dict):
+        raise ConfigError(f"{name}: groups should be a table, with a list of aspects per group")
     groups = {
-        group: _word_list(name, f"group {group!r}", members)
-        for group, members in content.get("groups", {}).items()
+        group: _word_list(name, f"group {group!r}", members) for group, members in grouped.items()
     }
     return Lexicon(aspects, groups, name)
 

@@ -88,7 +88,7 @@ class Parts:
         write_table(frame, path, metadata=counts)
         self._take(path, summary.reviews, summary)
 
-    def finish(self, metadata: Mapping[str, str]) -> Path:
+    def finish(self, metadata: Mapping[str, str], *, safe_cells: bool = False) -> Path:
         """Write the parts into the target, whole or not at all, and remove them."""
         filled = [path for path in self._files if _height(path)]
         if not filled:
@@ -97,7 +97,8 @@ class Parts:
                 f"nothing to extract in any of {self.summary.reviews:,} reviews; is this the "
                 "column with the text, and the right lexicon?"
             )
-        write_table(pl.scan_parquet(filled, glob=False), self.target, metadata=metadata)
+        rows = pl.scan_parquet(filled, glob=False)
+        write_table(rows, self.target, metadata=metadata, safe_cells=safe_cells)
         self.remove()
         return self.target
 

@@ -1,7 +1,9 @@
 """Folding users and items into mixed effects: their posterior, with everything else held.
 
 What was learned of a known user, N(m, V), is the prior of what new ratings say: those from before,
-which no model stores, are not needed. One that is given anew counts beside the old one.
+which no model stores, are not needed. One that is given anew takes the place of the old one, whose
+value counts as the mean m has it: taking it away leaves m where it is, and the precision V⁻¹ loses
+one part in so many as there were ratings of what lies beyond the precision of the prior.
 """
 
 from __future__ import annotations
@@ -106,7 +108,8 @@ class EffectsFolding:
         codes = profiles.codes[known]
         means[known] = effects[codes] - (self.arrays["level"] if one == "item" else 0)
         spread = unpack(self.arrays[f"{one}_covariances"][codes], K).astype(np.float64)
-        precisions[known] = np.linalg.inv(spread)
+        gone = profiles.replaced_share[known, None, None]
+        precisions[known] = (1 - gone) * np.linalg.inv(spread) + gone * precisions[known]
         return means, precisions
 
     def _common_noise(self) -> Float32s:

@@ -44,7 +44,7 @@ def fold_in(model: ModelT, new_ratings: object, of: Side) -> ModelT:
         raise UnsupportedError(
             f"{type(model).__name__} cannot fold in {of}: fit it again, or use Hurdle or DMR"
         )
-    return _grown(model, of, new, profiles, learned)
+    return _grown(model, of, new, profiles, whole.replaced_share, learned)
 
 
 def _grown(
@@ -52,6 +52,7 @@ def _grown(
     of: Side,
     new: list[str],
     profiles: Profiles,
+    replaced_share: Floats,
     learned: Mapping[str, Array | NewRows],
 ) -> ModelT:
     """Return a copy with further rows; what did not change is shared."""
@@ -72,7 +73,8 @@ def _grown(
         calibration,
     )
     if of == "users":
-        offsets = _folded_offsets(model, profiles, grown.score_pairs(users, items))
+        scores = grown.score_pairs(users, items)
+        offsets = _folded_offsets(model, profiles, replaced_share, scores)
         offset = NewRows(profiles.codes, offsets).put_into(calibration.offset)
         grown.calibration = replace(calibration, offset=offset)
     return grown
@@ -104,8 +106,10 @@ def _with_old_ratings(model: FittedModel, profiles: Profiles, of: Side) -> Profi
     )
 
 
-def _folded_offsets(model: FittedModel, profiles: Profiles, scores: Float32s) -> Floats:
-    """Return the calibration offset of each user, old ratings counting as they did."""
+def _folded_offsets(
+    model: FittedModel, profiles: Profiles, replaced_share: Floats, scores: Float32s
+) -> Floats:
+    """Return the calibration offset of each user, old ratings that stay counting as they did."""
     calibration, catalogue = model.calibration, model.catalogue
     before, counts = np.zeros(len(profiles)), np.zeros(len(profiles))
     known = np.flatnonzero(profiles.codes < len(catalogue.users))
@@ -113,6 +117,7 @@ def _folded_offsets(model: FittedModel, profiles: Profiles, scores: Float32s) ->
     before[known] = calibration.offset[old]
     if catalogue.evidence is not None:
         counts[known] = catalogue.evidence.user_counts[old].sum(axis=1)
+        counts *= 1 - replaced_share
     if model.scores_are_ratings:
         return before
     own = np.repeat(np.arange(len(profiles)), profiles.counts)

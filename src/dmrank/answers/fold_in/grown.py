@@ -150,6 +150,8 @@ def _with_seen(
 
 def _inserted(array: Array, places: Codes, values: Array) -> Array:
     """Return `np.insert` at ascending places, in one copy: for few values it takes a third."""
+    if len(values) == 0:
+        return array
     parts = np.split(array, places)
     pairs = zip(parts, np.split(values.astype(array.dtype), len(values)), strict=False)
     return np.concatenate([part for pair in pairs for part in pair] + parts[-1:])
