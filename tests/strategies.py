@@ -9,6 +9,10 @@ from dmrank import Ratings
 
 # Any text is an id, as long as it is not empty and can be encoded.
 ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+#: Ids of one type: a column has strings, signed whole numbers, or unsigned ones.
+id_columns = st.sampled_from(
+    [ids, st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**64 - 1)]
+).flatmap(lambda one: st.lists(one, min_size=2, max_size=6, unique=True))
 aspect_names = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=8
 ).filter(lambda name: name not in {"user", "item", "item_name", "timestamp"})

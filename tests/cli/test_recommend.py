@@ -178,3 +178,21 @@ def test_a_mistake_is_one_line_and_exit_code_2(folder: Path) -> None:
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1
     assert "none.dmrank" in result.stderr
+
+
+def test_ids_that_are_whole_numbers_are_asked_for_by_text_and_answered_as_numbers(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ratings = Ratings.from_arrays([12, 12, 7], [1, 2, 1], [5, 1, 4], aspects=["r"])
+    ItemMean().fit(ratings).save("numbers.dmrank")
+    options = ["--user", "12", "--include-seen", "--format", "json"]
+    shown = CliRunner().invoke(app, ["recommend", "numbers.dmrank", *options]).stdout
+    assert [(row["user"], row["item"]) for row in json.loads(shown)] == [(12, 1), (12, 2)]
+    everybody = ["--all-users", "--include-seen", "--out", "lists.parquet"]
+    assert CliRunner().invoke(app, ["recommend", "numbers.dmrank", *everybody]).exit_code == 0
+    assert pl.read_parquet("lists.parquet")["user"].to_list() == [12, 12, 7, 7]
+    options = ["1", "2", "--user", "12", "--format", "json"]
+    shown = CliRunner().invoke(app, ["compare", "numbers.dmrank", *options]).stdout
+    compared = json.loads(shown)
+    assert (compared["user"], compared["first"], compared["aspects"][0]["better"]) == (12, 1, 1)

@@ -13,6 +13,7 @@ from dmrank import (
     UnknownAspectError,
     UnknownItemError,
     UnknownUserError,
+    UnsupportedError,
 )
 from tests.strategies import ratings as any_ratings
 
@@ -28,6 +29,70 @@ def small() -> Ratings:
         aspects=["overall", "service"],
         timestamps=[30, 10, 20],
     )
+
+
+def test_rows_come_one_by_one(small: Ratings) -> None:
+    first, *_, last = small
+    assert first == {
+        "user": "ann",
+        "item": "Hilton",
+        "timestamp": 20,
+        "overall": 3,
+        "service": None,
+    }
+    assert last["user"] == "bob"
+    assert list(small.head(1)) == [first]
+    assert len(small.head()) == len(list(small)) == 3
+
+
+def test_rows_are_kept_by_users_items_masks_and_expressions(small: Ratings) -> None:
+    assert small.filter(users="ann") == small.select([0, 1])
+    assert small.filter(items=["Ritz"], users=["ann"]) == small.select([1])
+    assert small.filter(mask=small.values[:, 0] > 3) == small.select([1, 2])
+    # What is missing is neither below nor above.
+    assert small.filter(pl.col("service") > 0) == small.select([1, 2])
+    assert small.filter(pl.col("service") > 0, users="bob", mask=[True] * 3) == small.select([2])
+    assert small.filter(users="bob").users == small.users
+    assert list(small.filter(users="bob").compact().users) == ["bob"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"mask": [True]}, "a mask of 1 for 3 rows: give one truth value for each"),
+        ({"mask": [0, 1, 1]}, "is no mask: give a truth value for each of the rows"),
+        ({"mask": "ann"}, "'ann' is no mask"),
+        ({"expression": pl.col("price") > 3}, 'the expression cannot be evaluated: .*"price"'),
+        ({"expression": pl.col("overall") + 1}, "is no mask"),
+        ({"expression": pl.lit(True)}, "a mask of 1 for 3 rows"),
+        ({"expression": [True] * 3}, "list is no expression"),
+    ],
+)
+def test_what_keeps_no_rows_in_particular_is_said_in_one_line(small: Ratings, asked, said) -> None:
+    with pytest.raises(DataError, match=said) as raised:
+        small.filter(**asked)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("rows", [[1, 0], [0, 0], [-1], [3], [0.5], slice("a"), [True]])
+def test_rows_that_do_not_ascend_are_refused(small: Ratings, rows: object) -> None:
+    with pytest.raises(DataError, match="rows"):
+        small.select(rows)
+
+
+def test_pandas_gets_the_same_table(small: Ratings) -> None:
+    table = small.to_pandas()
+    assert table["user"].tolist() == ["ann", "ann", "bob"]
+    assert table.merge(small.to_pandas(), on=["user", "item"]).shape == (3, 8)
+
+
+def test_without_pyarrow_the_extra_is_named(small: Ratings, monkeypatch) -> None:
+    def missing(_: object) -> None:
+        raise ModuleNotFoundError("pa is required", name="pyarrow")
+
+    monkeypatch.setattr(pl.DataFrame, "to_pandas", missing)
+    with pytest.raises(UnsupportedError, match=r"needs pyarrow.*pip install dmrank\[pandas\]"):
+        small.to_pandas()
 
 
 def test_rows_are_sorted_by_user_then_item(small: Ratings) -> None:
@@ -204,10 +269,18 @@ def test_arrays_of_unequal_lengths_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "ids", [["a", 1], [1.0, 2.0], np.array([1.0, np.nan]), ["a", float("nan")]]
+    ("ids", "said"),
+    [
+        (["a", 1], r"user ids are of several types \(int, str\)"),
+        ([1.0, 2.0], "user id 1.0 is no id: ids are strings or whole numbers"),
+        (np.array([1.0, np.nan]), "user id .*1.0.* is no id"),
+        (["a", NAN], "several types"),
+        ([-1, 2**63], "user ids from -1 to 9223372036854775808 do not fit"),
+        ([1, 2**64], "user ids from 1 to 18446744073709551616 do not fit"),
+    ],
 )
-def test_ids_that_are_no_strings_are_refused(ids: object) -> None:
-    with pytest.raises(DataError, match="user id .* is not a string"):
+def test_ids_that_are_neither_strings_nor_whole_numbers_are_refused(ids, said: str) -> None:
+    with pytest.raises(DataError, match=said):
         Ratings.from_arrays(ids, ["x", "y"], [[1], [2]], aspects=["r"])
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given
 from numpy.typing import NDArray
 
 import dmrank
@@ -36,6 +38,7 @@ from dmrank import (
     UnknownUserError,
     UnsupportedError,
 )
+from tests.strategies import id_columns
 
 QUICK = {"iterations": 800, "evaluate_every": 200}
 
@@ -454,15 +457,82 @@ def test_unknown_names_are_typed_errors(model: Model) -> None:
         model.recommend("u00", by="servise")
 
 
+@given(users=id_columns, items=id_columns)
+def test_ids_of_any_type_go_through_fits_files_and_answers(tmp_path_factory, users, items) -> None:
+    rows = [(user, item) for user in users for item in items]
+    stars = [[1 + (n % 5), 1 + (n % 3)] for n in range(len(rows))]
+    ratings = Ratings.from_arrays(*zip(*rows, strict=True), stars, aspects=["overall", "value"])
+    path = tmp_path_factory.mktemp("ids") / "m.dmrank"
+    model = dmrank.load(MixedEffects(iterations=1).fit(ratings).save(path))
+    assert (model.users, model.items) == (ratings.users, ratings.items)
+    assert model.aspects == ("overall", "value")
+    user, first, second = users[0], items[0], items[1]
+
+    def are(column: pl.Series, known: list) -> bool:
+        return set(column) <= set(known) and {type(one) for one in column} == {type(known[0])}
+
+    lists = model.recommend(users, exclude_seen=False)
+    assert lists["user"].unique(maintain_order=True).to_list() == users
+    assert are(lists["item"], items)
+    assert set(model.recommend(user, exclude_seen=False, allow=items)["item"]) == set(items)
+    assert model.recommend(user, exclude_seen=False, candidates={user: [first]})["item"][0] == first
+    assert are(model.similar_items(first)["item"], items)
+    assert are(model.similar_users(user)["user"], users)
+    predicted = model.predict(user, items, table=True)
+    assert predicted["item"].to_list() == items
+    assert predicted["value"].to_list() == model.predict(user, items)[:, 1].tolist()
+    compared = model.compare(user, first, second)
+    assert (compared.user, compared.first, compared.second) == (user, first, second)
+    assert set(compared.table["better"]) <= {first, second, None}
+    assert (model.explain(user, first).user, model.explain(user, first).item) == (user, first)
+    asked = [{"user": user, "item": first, "overall": 3.0}]
+    assert model.complete(asked).row(0)[:2] == (user, first)
+    assert list(model.fold_in(asked).users) == list(model.users)
+
+
+def test_folding_in_keeps_the_type_of_ids() -> None:
+    ratings = Ratings.from_arrays([0, 0, 7], [1, 2, 1], [5, 1, 4], aspects=["r"])
+    model = ItemMean().fit(ratings)
+    grown = model.fold_in([{"user": 12, "item": 1, "r": 5}, {"user": 3, "item": 2, "r": 4.5}])
+    assert list(grown.users) == [0, 7, 12, 3]
+    assert grown.recommend([3, "12"])["user"].to_list() == [3, 12]
+    assert list(model.fold_in([{"user": "5", "item": 1, "r": 5}]).users) == [0, 7, 5]
+    with pytest.raises(UnknownUserError, match="user 'ann' is no whole number"):
+        model.fold_in([{"user": "ann", "item": 1, "r": 5}])
+    with pytest.raises(DataError, match="user 9223372036854775808 is outside of the range"):
+        model.fold_in([{"user": 2**63, "item": 1, "r": 5}])
+    texts = Ratings.from_arrays(["0", "0", "7"], ["1", "2", "1"], [5, 1, 4], aspects=["r"])
+    assert list(ItemMean().fit(texts).fold_in([{"user": 12, "item": 1, "r": 5}]).users)[-1] == "12"
+
+
+def test_strangers_among_whole_numbers_are_whole_numbers() -> None:
+    ratings = Ratings.from_arrays([0, 0, 7], [1, 2, 1], [5, 1, 4], aspects=["r"])
+    model = ItemMean().fit(ratings)
+    lists = model.recommend([99, 0], on_unknown="popular", exclude_seen=False)
+    assert lists["user"].unique(maintain_order=True).to_list() == [99, 0]
+    with pytest.raises(UnknownUserError, match="'ann' is no whole number"):
+        model.recommend("ann", on_unknown="popular")
+
+
+@pytest.mark.parametrize(
+    "rows", [[], [{"item": 1, "r": 5}], [{"user": 1, "item": 1, "r": 5}, {"user": "a"}], [5], "x"]
+)
+def test_rows_that_are_no_ratings_are_said_in_one_line(rows: object) -> None:
+    model = ItemMean().fit(Ratings.from_arrays([0, 0, 7], [1, 2, 1], [5, 1, 4], aspects=["r"]))
+    with pytest.raises(DataError) as raised:
+        model.fold_in(rows)
+    assert "\n" not in str(raised.value)
+
+
 @pytest.mark.parametrize("on_unknown", ["raise", "popular"])
 def test_an_id_that_is_no_string_is_a_typed_error(model: Model, on_unknown: str) -> None:
-    for users in ([5], ["u00", None]):
+    for users in (5, [5], ["u00", None]):
         with pytest.raises(UnknownUserError, match="is not a string"):
             model.recommend(users, on_unknown=on_unknown)
-    for users in (5, None, b"u00"):
+    for users in (None, True, b"u00", slice(3)):
         with pytest.raises(DataError, match="is no id"):
             model.recommend(users, on_unknown=on_unknown)
-    with pytest.raises(DataError, match="5 is no id"):
+    with pytest.raises(UnknownUserError, match="user 5 is not a string: ids are strings, try '5'"):
         model.predict(5, "i00")
 
 

@@ -48,6 +48,11 @@ def test_ids_are_text_and_never_markup() -> None:
     assert {"<script>alert(1)</script>", "a & b", "<b>", "4.0"} <= set(shown.cells)
 
 
+def test_ids_that_are_numbers_have_no_commas_between_thousands() -> None:
+    ratings = dmrank.Ratings.from_arrays([1234567], [89101112], [[4.0]], aspects=["r"])
+    assert {"1234567", "89101112"} <= set(Cells(ratings._repr_html_()).cells)
+
+
 def test_results_show_their_numbers(split: dmrank.Split, model: dmrank.Model) -> None:
     report = dmrank.evaluate({"mixed": model}, split, metrics=["ndcg@10"])
     value = f"{report.mean('mixed', 'ndcg@10'):.4f}"

@@ -9,6 +9,7 @@ import polars as pl
 from scipy import special
 
 from dmrank.answers.predict import rating_differences
+from dmrank.data.ids import Id
 from dmrank.directional.reference import confidence
 from dmrank.fitted.calibrating import (
     blocks,
@@ -29,7 +30,7 @@ class Comparison:
 
     Attributes
     ----------
-    user, first, second : str
+    user, first, second : str or int
         Ids.
     table : polars.DataFrame
         One row per aspect: aspect, better (the item that is predicted to be better; null for a
@@ -43,18 +44,18 @@ class Comparison:
         What the two items are called, if the ratings had names.
     """
 
-    user: str
-    first: str
-    second: str
+    user: Id
+    first: Id
+    second: Id
     table: pl.DataFrame
     confidence: float | None
     names: tuple[str, str] = ("", "")
 
-    def name_of(self, item: str | None) -> str:
+    def name_of(self, item: Id | None) -> str:
         """Return the name of one of the items, or "equal" for none."""
         if item is None:
             return "equal"
-        return self.names[item != self.first] or item
+        return self.names[item != self.first] or str(item)
 
     def _repr_html_(self) -> str:
         first, second = self.name_of(self.first), self.name_of(self.second)
@@ -80,7 +81,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(model: FittedModel, user: str, first: str, second: str, *, pairs: int) -> Comparison:
+def compare(model: FittedModel, user: Id, first: Id, second: Id, *, pairs: int) -> Comparison:
     """Say which of two items a user will rate higher on each aspect; see `Model.compare`."""
     catalogue = model.catalogue
     u, a, b = (
@@ -91,27 +92,27 @@ def compare(model: FittedModel, user: str, first: str, second: str, *, pairs: in
             catalogue.items.code(second),
         )
     )
-    if first == second:
+    if a == b:
         raise DataError(f"item {first!r} is given twice: name two items to compare")
     if pairs < 1:
         raise ConfigError(f"pairs={pairs}: give at least one pair to compare the confidence to")
     difference = rating_differences(model, u, a, b)[0]
     probability = order_probabilities(model, u, a, b)
-    items = np.array([second, "", first], dtype=object)
-    better = items[np.sign(difference).astype(int) + 1]
+    order = np.select([difference > 0, difference < 0], [0, 1], default=2)
+    better = catalogue.items.names(np.concatenate([a, b])).extend_constant(None, 1)[order]
     sure = [None] * len(difference) if probability is None else _of_better(probability[0])
     return Comparison(
-        user=user,
-        first=first,
-        second=second,
+        user=catalogue.users[int(u[0])],
+        first=catalogue.items[int(a[0])],
+        second=catalogue.items[int(b[0])],
         table=pl.DataFrame(
             {
                 "aspect": list(catalogue.aspects),
-                "better": [name or None for name in better],
+                "better": better,
                 "difference": difference,
                 "probability": sure,
             },
-            schema_overrides={"better": pl.String, "probability": pl.Float64},
+            schema_overrides={"probability": pl.Float64},
         ),
         confidence=_share_less_sure(model, u, a, b, pairs),
         names=(catalogue.item_name(int(a[0])), catalogue.item_name(int(b[0]))),

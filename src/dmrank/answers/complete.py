@@ -28,7 +28,8 @@ def complete(model: FittedModel, partial_ratings: object) -> pl.DataFrame:
     columns = dict(zip(catalogue.aspects, np.where(known, given.values, ratings).T, strict=True))
     spread = (deviation * scale_stretch(model)).T
     columns |= {f"{name}_sd": spread[k] for k, name in enumerate(catalogue.aspects)}
-    return pl.DataFrame([given.users.alias("user"), given.items.alias("item")]).with_columns(
+    ids = [catalogue.users.names(users), catalogue.items.names(items)]
+    return pl.DataFrame(ids).with_columns(
         pl.Series(name, column, dtype=pl.Float64) for name, column in columns.items()
     )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dmrank.data.ids import Id
 from dmrank.fitted.contract import FittedModel
 from dmrank.support.arrays import Codes, Floats
 from dmrank.support.errors import UnsupportedError
 
 
-def correlation(model: FittedModel, user: str, item: str) -> Floats:
+def correlation(model: FittedModel, user: Id, item: Id) -> Floats:
     """Return the correlation of the aspects of one rating, K × K; see `Model.correlation`."""
     users, items = model.catalogue.users, model.catalogue.items
     pair = np.array([users.code(user)]), np.array([items.code(item)])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from dmrank.data.ids import Id
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
 from dmrank.support.arrays import Codes, Float32s, Floats
@@ -28,7 +29,7 @@ class Explanation:
 
     Attributes
     ----------
-    user, item : str
+    user, item : str or int
         Ids.
     by : str
         What is ranked by.
@@ -40,8 +41,8 @@ class Explanation:
         The template, filled in.
     """
 
-    user: str
-    item: str
+    user: Id
+    item: Id
     by: str
     table: pl.DataFrame
     sentence: str
@@ -63,8 +64,8 @@ class Explanation:
 
 def explain(
     model: FittedModel,
-    user: str,
-    item: str,
+    user: Id,
+    item: Id,
     by: By,
     *,
     template: str | None,
@@ -88,14 +89,14 @@ def explain(
     known = [catalogue.aspects[k] for k in order if not np.isnan(relevance[k])]
     ranked_by = _describe(weights, catalogue.aspects)
     return Explanation(
-        user=user,
-        item=item,
+        user=catalogue.users[u],
+        item=catalogue.items[i],
         by=ranked_by,
         table=_evidence_table(catalogue, u, i, order, relevance),
         sentence=fill_template(
             template,
             language,
-            user=user,
+            user=str(user),
             item=catalogue.item_name(i),
             by=ranked_by,
             aspects=[(names or {}).get(name, name.replace("_", " ")) for name in known[:2]],

@@ -21,7 +21,7 @@ class Given(NamedTuple):
     Attributes
     ----------
     users, items : polars Series
-        Ids.
+        Ids as text.
     values : float32 array, n × K
         Ratings on their own scale, one column per aspect of the model, NaN where missing.
     """
@@ -42,7 +42,8 @@ def given_ratings(source: object, catalogue: Catalogue) -> Given:
         What the model knows.
     """
     if isinstance(source, Ratings):
-        users, items = source.users.names(source.user_codes), source.items.names(source.item_codes)
+        users = source.users.series[source.user_codes]
+        items = source.items.series[source.item_codes]
         table, names = source.values, list(source.aspects)
     else:
         users, items, table, names = _read(source, catalogue)
@@ -75,12 +76,14 @@ def _read(source: object, catalogue: Catalogue) -> tuple[pl.Series, pl.Series, F
     values = np.empty((len(rows), len(names)), dtype=np.float32)
     for k, name in enumerate(names):
         values[:, k] = rows[name].to_numpy()  # null becomes NaN
-    return rows["user"], rows["item"], values, names
+    users, items = (rows[column].cast(pl.String) for column in ("user", "item"))
+    return users, items, values, names
 
 
 def _is_typed(table: pl.DataFrame, names: list[str]) -> bool:
     return all(table[name].dtype.is_numeric() for name in names) and all(
-        table[name].dtype == pl.String for name in ("user", "item")
+        table[name].dtype == pl.String or table[name].dtype.is_integer()
+        for name in ("user", "item")
     )
 
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from dmrank.answers.lists import Filters, check_length, known_users, list_table
 from dmrank.answers.vectors import rating_vectors
+from dmrank.data.ids import Id, id_list
 from dmrank.fitted.contract import By, FittedModel
 from dmrank.fitted.scorers import Vectors, make_ranker
 from dmrank.ranking.cluster_search import top_n_of_clusters
@@ -102,13 +103,13 @@ class ApproximateIndex:
 
     def recommend(
         self,
-        users: str | Iterable[str],
+        users: Id | Iterable[Id],
         n: int = 10,
         *,
         by: By = None,
         exclude_seen: bool = True,
-        allow: Iterable[str] | None = None,
-        block: Iterable[str] | None = None,
+        allow: Iterable[Id] | None = None,
+        block: Iterable[Id] | None = None,
         aspects: bool = False,
     ) -> pl.DataFrame:
         """Rank items for users, and miss a few.
@@ -127,7 +128,7 @@ class ApproximateIndex:
         """
         check_length(n)
         catalogue, threads = self.model.catalogue, self.model.config.threads
-        names = [users] if isinstance(users, str) else list(users)
+        names = id_list(users)
         codes = known_users(catalogue, names)
         vectors = self._vectors(by)
         filters = Filters.from_ids(catalogue, exclude_seen, allow, block)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dmrank.answers.predict import predicted_ratings
-from dmrank.data.ids import id_list
+from dmrank.data.ids import Id, id_list
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import FittedModel
 from dmrank.ranking import ItemLists, TopN
@@ -18,7 +18,7 @@ from dmrank.support.arrays import Bools, Codes, Float32s, Int32s
 from dmrank.support.errors import ConfigError, DataError, UnknownUserError
 
 #: Items for every user, or a list of items for each.
-Candidates: TypeAlias = Iterable[str] | Mapping[str, Iterable[str]]
+Candidates: TypeAlias = Iterable[Id] | Mapping[Id, Iterable[Id]]
 
 OnUnknown: TypeAlias = Literal["raise", "popular"]
 
@@ -30,7 +30,7 @@ def check_length(n: object) -> None:
 
 
 def known_users(
-    catalogue: Catalogue, names: Sequence[str], on_unknown: OnUnknown = "raise"
+    catalogue: Catalogue, names: Sequence[Id], on_unknown: OnUnknown = "raise"
 ) -> Int32s:
     """Return the codes of users; one without a training rating is an error, or −1."""
     if on_unknown == "raise":
@@ -55,14 +55,14 @@ class Filters:
     ----------
     allowed : bool array or None
         The items that may be listed for anybody; None: all.
-    candidates : mapping of str to iterable of str, or None
+    candidates : mapping of user id to item ids, or None
         By user, the items that may be listed for that user alone.
     exclude_seen : bool
         Whether a user's training items are left out.
     """
 
     allowed: Bools | None = None
-    candidates: Mapping[str, Iterable[str]] | None = None
+    candidates: Mapping[Id, Iterable[Id]] | None = None
     exclude_seen: bool = True
 
     @classmethod
@@ -70,8 +70,8 @@ class Filters:
         cls,
         catalogue: Catalogue,
         exclude_seen: bool,
-        allow: Iterable[str] | None = None,
-        block: Iterable[str] | None = None,
+        allow: Iterable[Id] | None = None,
+        block: Iterable[Id] | None = None,
         candidates: Candidates | None = None,
     ) -> Filters:
         """Look the ids up; one that is repeated counts once."""
@@ -96,7 +96,7 @@ class Filters:
             return catalogue.seen_by(users)
         return ItemLists(np.zeros(len(users) + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
 
-    def lists(self, catalogue: Catalogue, names: Sequence[str], seen: ItemLists) -> ItemLists:
+    def lists(self, catalogue: Catalogue, names: Sequence[Id], seen: ItemLists) -> ItemLists:
         """Return the candidates of each of some users, by name, that may be listed."""
         assert self.candidates is not None
         mask = (
@@ -113,7 +113,7 @@ class Filters:
         return ItemLists(ends, np.concatenate([np.empty(0, dtype=np.int32), *lists]))
 
 
-def _mask(catalogue: Catalogue, names: Iterable[str]) -> Bools:
+def _mask(catalogue: Catalogue, names: Iterable[Id]) -> Bools:
     mask = np.zeros(len(catalogue.items), dtype=np.bool_)
     mask[catalogue.items.codes(id_list(names))] = True
     return mask
@@ -121,7 +121,7 @@ def _mask(catalogue: Catalogue, names: Iterable[str]) -> Bools:
 
 def list_table(
     model: FittedModel,
-    names: list[str],
+    names: Sequence[Id],
     users: Codes,
     best: TopN,
     *,
@@ -134,7 +134,7 @@ def list_table(
     ----------
     model : FittedModel
         What made the lists.
-    names : list of str
+    names : sequence of str or int
         Ids of the users.
     users : int array
         Their codes, −1 for one that the model does not know.
@@ -150,9 +150,9 @@ def list_table(
     row, place = np.nonzero(best.items >= 0)
     items = best.items[row, place]
     columns = [
-        pl.Series("user", names, dtype=pl.String)[row],
+        _user_column(catalogue, names, users)[row],
         pl.Series("rank", place + 1, dtype=pl.Int32),
-        catalogue.items.names(items).alias("item"),
+        catalogue.items.names(items),
         pl.Series("score", best.scores[row, place], dtype=pl.Float32),
     ]
     if catalogue.item_names is not None:
@@ -166,6 +166,11 @@ def list_table(
             shown = f"{name}_rating" if name in taken else name
             columns.append(pl.Series(shown, ratings[:, k], nan_to_null=True))
     return pl.DataFrame(columns)
+
+
+def _user_column(catalogue: Catalogue, names: Sequence[Id], users: Codes) -> pl.Series:
+    known = bool((users >= 0).all())
+    return catalogue.users.names(users) if known else catalogue.users.column(names)
 
 
 def _ratings(model: FittedModel, users: Codes, items: Codes) -> Float32s:

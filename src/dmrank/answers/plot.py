@@ -9,6 +9,7 @@ import numpy as np
 
 from dmrank.answers.correlation import correlations, covariances_of
 from dmrank.answers.predict import predicted_ratings, rating_differences, scale_stretch
+from dmrank.data.ids import Id
 from dmrank.data.training_scale import from_training_scale
 from dmrank.fitted.calibrating import degrees_of_freedom
 from dmrank.fitted.contract import FittedModel
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def plot_profile(model: FittedModel, user: str, item: str, ax: Axes | None) -> Figure:
+def plot_profile(model: FittedModel, user: Id, item: Id, ax: Axes | None) -> Figure:
     """Draw the predicted ratings of an item; see `Model.plot_profile`."""
     catalogue = model.catalogue
     u, i = catalogue.users.code(user), catalogue.items.code(item)
@@ -41,7 +42,7 @@ def plot_profile(model: FittedModel, user: str, item: str, ax: Axes | None) -> F
     )
 
 
-def plot_correlation(model: FittedModel, user: str, item: str | None, ax: Axes | None) -> Figure:
+def plot_correlation(model: FittedModel, user: Id, item: Id | None, ax: Axes | None) -> Figure:
     """Draw how the aspects of a user's ratings go together; see `Model.plot_correlation`."""
     catalogue = model.catalogue
     code = catalogue.users.code(user)
@@ -63,9 +64,9 @@ def plot_correlation(model: FittedModel, user: str, item: str | None, ax: Axes |
 
 def plot_comparison(
     model: FittedModel,
-    user: str,
-    first: str,
-    second: str,
+    user: Id,
+    first: Id,
+    second: Id,
     aspects: tuple[str, str] | None,
     ax: Axes | None,
 ) -> Figure:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
-from dmrank.data.ids import id_list
+from dmrank.data.ids import Id, id_list
 from dmrank.data.training_scale import from_training_scale, within_scale
 from dmrank.fitted.contract import FittedModel
 from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.support.errors import DataError
 
 
-def predict(
-    model: FittedModel, users: str | Sequence[str], items: str | Sequence[str], *, raw: bool
-) -> Float32s:
-    """Predict the ratings of pairs of ids; see `Model.predict`."""
+class Pairs(NamedTuple):
+    """Pairs of codes."""
+
+    users: Codes
+    items: Codes
+
+
+def find_pairs(model: FittedModel, users: Id | Sequence[Id], items: Id | Sequence[Id]) -> Pairs:
+    """Look up pairs of ids; a single one goes with every one of the other."""
     catalogue = model.catalogue
     user_codes = catalogue.users.codes(id_list(users))
     item_codes = catalogue.items.codes(id_list(items))
@@ -25,8 +32,20 @@ def predict(
             f"{len(user_codes):,} users and {len(item_codes):,} items do not make pairs: give as "
             "many of each"
         )
-    pairs = np.broadcast_arrays(user_codes, item_codes)
+    return Pairs(*np.broadcast_arrays(user_codes, item_codes))
+
+
+def predicted_array(model: FittedModel, pairs: Pairs, raw: bool) -> Float32s:
+    """Predict the ratings of pairs; see `Model.predict`."""
     return model.score_pairs(*pairs) if raw else predicted_ratings(model, *pairs)
+
+
+def predicted_table(model: FittedModel, pairs: Pairs, raw: bool) -> pl.DataFrame:
+    """Predict the ratings of pairs, with their ids; see `Model.predict`."""
+    catalogue, ratings = model.catalogue, predicted_array(model, pairs, raw)
+    columns = [catalogue.users.names(pairs.users), catalogue.items.names(pairs.items)]
+    columns += [pl.Series(name, ratings[:, k]) for k, name in enumerate(catalogue.aspects)]
+    return pl.DataFrame(columns)
 
 
 def predicted_ratings(model: FittedModel, users: Codes, items: Codes) -> Float32s:

@@ -18,7 +18,7 @@ from dmrank.answers.lists import (
     known_users,
     list_table,
 )
-from dmrank.data.ids import id_list
+from dmrank.data.ids import Id, id_list
 from dmrank.data.training_scale import to_training_scale
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
@@ -39,15 +39,15 @@ class ListRequest:
     n: int = 10
     by: By = None
     exclude_seen: bool = True
-    allow: Iterable[str] | None = None
-    block: Iterable[str] | None = None
+    allow: Iterable[Id] | None = None
+    block: Iterable[Id] | None = None
     candidates: Candidates | None = None
     aspects: bool = False
     on_unknown: OnUnknown = "raise"
     preference: float | None = None
 
 
-def recommend(model: FittedModel, users: str | Iterable[str], request: ListRequest) -> pl.DataFrame:
+def recommend(model: FittedModel, users: Id | Iterable[Id], request: ListRequest) -> pl.DataFrame:
     """Rank items for users; see `Model.recommend`."""
     lists = _Lists.from_request(model, request)
     names = id_list(users)
@@ -55,7 +55,7 @@ def recommend(model: FittedModel, users: str | Iterable[str], request: ListReque
 
 
 def recommend_blocks(
-    model: FittedModel, users: Iterable[str], users_per_block: int, request: ListRequest
+    model: FittedModel, users: Iterable[Id], users_per_block: int, request: ListRequest
 ) -> Iterator[pl.DataFrame]:
     """Rank items for many users, block by block; see `Model.recommend_blocks`."""
     if users_per_block < 1:
@@ -113,18 +113,18 @@ class _Lists:
         """The longest list that is made for a user on the way."""
         return max(self.n, SHORTLIST if self.by_all else 1)
 
-    def codes(self, names: Sequence[str]) -> Codes:
+    def codes(self, names: Sequence[Id]) -> Codes:
         """Return the codes of users, −1 for one not known, if that is no error."""
         return known_users(self.catalogue, names, self.on_unknown)
 
-    def table(self, names: list[str], users: Codes) -> pl.DataFrame:
+    def table(self, names: list[Id], users: Codes) -> pl.DataFrame:
         """Return the lists of users, given by name and by code, as many at once as fit memory."""
         step = max(_PLACES_AT_ONCE // self.longest, 1)
         parts = [slice(start, start + step) for start in range(0, max(len(names), 1), step)]
         tables = [self._part(names[part], users[part]) for part in parts]
         return tables[0] if len(tables) == 1 else pl.concat(tables)
 
-    def _part(self, names: list[str], users: Codes) -> pl.DataFrame:
+    def _part(self, names: list[Id], users: Codes) -> pl.DataFrame:
         known = users >= 0
         if known.all():
             best = self._personal(names, users)
@@ -136,13 +136,13 @@ class _Lists:
         personal = self.on_unknown == "popular"
         return list_table(self.model, names, users, best, aspects=self.aspects, personal=personal)
 
-    def _personal(self, names: list[str], users: Codes) -> TopN:
+    def _personal(self, names: list[Id], users: Codes) -> TopN:
         """Rank items for users that the model knows."""
         ranker = self.model.ranker(self.weights)
         best = self._ranked(ranker, self.filters, names, users, self.longest)
         return rank_by_all(self.model, users, best.items, self.n) if self.by_all else best
 
-    def _popular(self, names: list[str]) -> TopN:
+    def _popular(self, names: list[Id]) -> TopN:
         """Rank items for users that the model does not know, by the sum of all ratings."""
         totals = rating_totals(self.catalogue) @ self.weights
         anybody = Vectors(np.ones((1, 1), dtype=np.float32), totals[:, None])
@@ -151,7 +151,7 @@ class _Lists:
         return self._ranked(ranker, self.filters.without_seen(), names, users, self.n)
 
     def _ranked(
-        self, ranker: Ranker, filters: Filters, names: list[str], users: Codes, n: int
+        self, ranker: Ranker, filters: Filters, names: list[Id], users: Codes, n: int
     ) -> TopN:
         threads, n = self.model.config.threads, min(n, len(self.catalogue.items))
         if len(users) == 0:

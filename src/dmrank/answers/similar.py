@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from dmrank.answers.lists import check_length
+from dmrank.data.ids import Id
 from dmrank.fitted.contract import By, FittedModel
 from dmrank.fitted.scorers import Vectors
 from dmrank.support.arrays import AnyFloats, Bools, Codes, Float32s, Floats
@@ -70,7 +71,7 @@ class ScoreProfiles:
         return codes[best], cosine[codes[best]]
 
 
-def similar_items(model: FittedModel, item: str, n: int, by: By) -> pl.DataFrame:
+def similar_items(model: FittedModel, item: Id, n: int, by: By) -> pl.DataFrame:
     """Find the items that users score most like this one; see `Model.similar_items`."""
     found = _most_alike(model, "items", item, n, by)
     names = model.catalogue.item_names
@@ -80,12 +81,12 @@ def similar_items(model: FittedModel, item: str, n: int, by: By) -> pl.DataFrame
     return found.with_columns(names[codes].alias("item_name"))
 
 
-def similar_users(model: FittedModel, user: str, n: int, by: By) -> pl.DataFrame:
+def similar_users(model: FittedModel, user: Id, n: int, by: By) -> pl.DataFrame:
     """Find the users whose scores of items are most like this one's; see `Model.similar_users`."""
     return _most_alike(model, "users", user, n, by)
 
 
-def _most_alike(model: FittedModel, side: Side, name: str, n: int, by: By) -> pl.DataFrame:
+def _most_alike(model: FittedModel, side: Side, name: Id, n: int, by: By) -> pl.DataFrame:
     check_length(n)
     catalogue = model.catalogue
     if side == "items":
@@ -99,7 +100,7 @@ def _most_alike(model: FittedModel, side: Side, name: str, n: int, by: By) -> pl
     return pl.DataFrame(
         [
             pl.Series("rank", np.arange(1, len(codes) + 1), dtype=pl.Int32),
-            ids.names(codes).alias(ids.kind),
+            ids.names(codes),
             pl.Series("similarity", cosines, dtype=pl.Float32),
         ]
     )

@@ -46,9 +46,9 @@ def compare(
     if format_ == OutputFormat.JSON:
         print_json(
             {
-                "user": user,
-                "first": first,
-                "second": second,
+                "user": compared.user,
+                "first": compared.first,
+                "second": compared.second,
                 "confidence": compared.confidence,
                 "aspects": compared.table.to_dicts(),
             }

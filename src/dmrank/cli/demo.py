@@ -59,7 +59,7 @@ def demo(
     model.save(out / "hotels.dmrank")
     _show_parts(screen, model, out)
     _show_recovery(screen, hotels, split.train, model, out, seed)
-    _show_person(screen, model, ratings.users[12], out)
+    _show_person(screen, model, str(ratings.users[12]), out)
     files = ", ".join(sorted(path.name for path in out.iterdir()))
     screen.print(f"Wrote to {out}: {files}.")
 

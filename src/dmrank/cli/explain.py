@@ -51,8 +51,8 @@ def explain(
     if format_ == OutputFormat.JSON:
         print_json(
             {
-                "user": user,
-                "item": item,
+                "user": why.user,
+                "item": why.item,
                 "by": why.by,
                 "sentence": why.sentence,
                 "aspects": why.table.to_dicts(),

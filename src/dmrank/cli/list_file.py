@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from dmrank.data.ids import Id
 from dmrank.models import Model
 from dmrank.support.files import write_table
 from dmrank.support.progress import bar
@@ -17,7 +18,7 @@ _USERS_AT_ONCE = 16_384
 
 def write_lists(
     model: Model,
-    users: list[str],
+    users: Sequence[Id],
     n: int,
     options: dict[str, Any],
     out: Path,
@@ -39,7 +40,7 @@ def write_lists(
 class _Stream:
     """Lists of users, block by block, with a progress bar."""
 
-    def __init__(self, model: Model, users: list[str], n: int, options: dict[str, Any]) -> None:
+    def __init__(self, model: Model, users: Sequence[Id], n: int, options: dict[str, Any]) -> None:
         self.model, self.users, self.n, self.options = model, users, n, options
         self.rows = 0
         self.failure: BaseException | None = None

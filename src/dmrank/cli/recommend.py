@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,6 +17,7 @@ from dmrank.support.progress import say
 if TYPE_CHECKING:
     import polars as pl
 
+    from dmrank.data.ids import Id
     from dmrank.models import Model
 
 #: The most users whose lists are printed; more go to a file.
@@ -109,15 +111,15 @@ def recommend(
     _print(ranker.recommend(asked, n, **options), by or [], format_, safe_cells)
 
 
-def _asked_users(model: Model, named: list[str], file: Path | None, everybody: bool) -> list[str]:
+def _asked_users(
+    model: Model, named: list[str], file: Path | None, everybody: bool
+) -> Sequence[Id]:
     """Return whose lists are wanted: users by name, those of a file, or all, each once."""
-    import polars as pl
-
     if sum([bool(named), file is not None, everybody]) != 1:
         raise ConfigError("name users by one of --user, --users FILE and --all-users")
     if everybody:
-        pointer, users = model.catalogue.seen_pointer, model.catalogue.users.series
-        return users.filter(pl.Series(pointer[1:] > pointer[:-1])).to_list()
+        pointer = model.catalogue.seen_pointer
+        return model.users[pointer[1:] > pointer[:-1]].to_list()
     return named if file is None else read_ids(file, "user")
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached
-from dmrank.data.ids import Ids, Kind
+from dmrank.data.ids import Ids, IdType, Kind
 from dmrank.support.arrays import Int32s, Int64s
 
 _EMPTY: Final = -1
@@ -32,8 +32,9 @@ class Indexer:
     (['ann', 'bob', 'cid'], [1, 0, 1, 2])
     """
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, type_: IdType = "string") -> None:
         self._kind: Kind = kind
+        self._type: IdType = type_
         self._names: list[pl.Series] = []
         self._count = 0
         self._slots = np.full(1 << 10, _EMPTY, dtype=np.int32)
@@ -57,7 +58,7 @@ class Indexer:
         order = names.arg_sort().to_numpy()
         final_code = np.empty(len(order), dtype=np.int32)
         final_code[order] = np.arange(len(order), dtype=np.int32)
-        return Ids.from_sorted(names[order], kind=self._kind), final_code
+        return Ids.from_sorted(names[order], kind=self._kind, type_=self._type), final_code
 
     def _reserve(self, size: int) -> None:
         """Keep the hash table at most half full even if every new row has a new id."""

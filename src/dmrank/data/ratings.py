@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
 from dmrank.data import rows as rows_of
-from dmrank.data.ids import Ids
+from dmrank.data.ids import Id, Ids, id_list, id_texts
+from dmrank.data.positions import as_mask, positions
 from dmrank.data.scale import ScaleLike, make_scale
 from dmrank.data.times import TimeReader, Times, TimeUnit
 from dmrank.support.arrays import Bools, Codes, Float32s, Int32s, Int64s
-from dmrank.support.errors import ConfigError, DataError, UnknownAspectError, did_you_mean
+from dmrank.support.errors import (
+    ConfigError,
+    DataError,
+    UnknownAspectError,
+    did_you_mean,
+    first_line,
+)
 from dmrank.support.files import write_table
+from dmrank.support.frames import to_pandas
 from dmrank.support.shown import html
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: Columns of a table that are never aspects.
 RESERVED_COLUMNS = ("user", "item", "item_name", "timestamp")
@@ -29,6 +40,8 @@ RESERVED_COLUMNS = ("user", "item", "item_name", "timestamp")
 INTERACTION = "interaction"
 #: Key of the parquet metadata that carries the scale.
 SCALE_METADATA = "dmrank.scale"
+#: Rows that are made Python objects at once.
+_ROWS_AT_ONCE = 1 << 14
 
 
 class Digest(Protocol):
@@ -56,7 +69,7 @@ class Ratings:
     Attributes
     ----------
     users, items : Ids
-        External ids; the code of an id is its position.
+        External ids, strings or whole numbers; the code of an id is its position.
     aspects : tuple of str
         Names of the K aspects.
     user_pointer : int64 array, M + 1
@@ -108,8 +121,8 @@ class Ratings:
     @classmethod
     def from_arrays(
         cls,
-        users: Sequence[str] | pl.Series,
-        items: Sequence[str] | pl.Series,
+        users: Sequence[Id] | ArrayLike | pl.Series,
+        items: Sequence[Id] | ArrayLike | pl.Series,
         values: ArrayLike,
         *,
         aspects: Sequence[str],
@@ -120,7 +133,8 @@ class Ratings:
 
         A repeated (user, item) keeps the latest by timestamp, else the last row.
         """
-        user_series, item_series = _id_series(users, "user"), _id_series(items, "item")
+        user_series, user_type = id_texts(users, "user")
+        item_series, item_type = id_texts(items, "item")
         table = _rating_table(values, aspects)
         times = None if timestamps is None else _times(timestamps)
         lengths = {"users": len(user_series), "items": len(item_series), "values": len(table)}
@@ -129,8 +143,8 @@ class Ratings:
         if len(set(lengths.values())) > 1:
             shown = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
             raise DataError(f"there are {shown}: give one of each per row")
-        user_ids = Ids(user_series.unique(), kind="user")
-        item_ids = Ids(item_series.unique(), kind="item")
+        user_ids = Ids(user_series.unique(), kind="user", type_=user_type)
+        item_ids = Ids(item_series.unique(), kind="item", type_=item_type)
         return cls.from_codes(
             user_ids,
             item_ids,
@@ -190,8 +204,9 @@ class Ratings:
         )
 
     def _repr_html_(self) -> str:
-        first = self.select(np.arange(min(5, len(self))))
-        return html(repr(self), first.to_polars(), digits=1)
+        # Whole numbers get commas between thousands; those that are ids do not.
+        first = self.head().to_polars().with_columns(pl.col("user", "item").cast(pl.String))
+        return html(repr(self), first, digits=1)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ratings):
@@ -242,13 +257,13 @@ class Ratings:
             hint = did_you_mean(name, self.aspects)
             raise UnknownAspectError(f"aspect {name!r} is not in the ratings; {hint}") from None
 
-    def of_user(self, user: str) -> View:
+    def of_user(self, user: Id) -> View:
         """Return the items that a user rated and the ratings, without copying."""
         code = self.users.code(user)
         rows = slice(self.user_pointer[code], self.user_pointer[code + 1])
         return View(self.item_codes[rows], self.values[rows])
 
-    def of_item(self, item: str) -> View:
+    def of_item(self, item: Id) -> View:
         """Return the users who rated an item and their ratings."""
         code = self.items.code(item)
         rows = self.by_item.rows[self.by_item.pointer[code] : self.by_item.pointer[code + 1]]
@@ -257,10 +272,13 @@ class Ratings:
     def item_name(self, code: int) -> str:
         """Return the name of an item, or its id where it has no name."""
         name = "" if self.item_names is None else str(self.item_names[code])
-        return name or self.items[code]
+        return name or str(self.items[code])
 
-    def select(self, rows: Codes) -> Ratings:
-        """Keep the given rows (ascending); ids, codes and scale stay as they are."""
+    def select(self, rows: Codes | Bools) -> Ratings:
+        """Keep the given rows (ascending, or a mask); ids, codes and scale stay as they are."""
+        rows = positions(rows, len(self), "rows")
+        if (rows[1:] <= rows[:-1]).any() or (len(rows) and rows[0] < 0):
+            raise DataError("rows are not in ascending order, each once: sort them (np.unique)")
         pointer = np.searchsorted(rows, self.user_pointer).astype(np.int64)
         return replace(
             self,
@@ -269,6 +287,74 @@ class Ratings:
             values=rows_of.gather_rows(self.values, rows),
             timestamps=None if self.timestamps is None else self.timestamps[rows],
         )
+
+    def head(self, n: int = 5) -> Ratings:
+        """Keep the first n rows; see :meth:`select`.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_arrays([7, 7], [1, 2], [[5], [3]], aspects=["overall"])
+        >>> list(ratings.head(1))
+        [{'user': 7, 'item': 1, 'overall': 5.0}]
+        """
+        return self.select(positions(slice(n), len(self), "rows"))
+
+    def filter(
+        self,
+        expression: pl.Expr | None = None,
+        *,
+        users: Id | Iterable[Id] | None = None,
+        items: Id | Iterable[Id] | None = None,
+        mask: ArrayLike | pl.Series | None = None,
+    ) -> Ratings:
+        """Keep the rows that satisfy every condition.
+
+        Ids and codes stay as they are, also those without a row, so that a model or a split that
+        shares them still fits; :meth:`compact` drops them.
+
+        Parameters
+        ----------
+        expression : polars expression, optional
+            A condition on the columns of :meth:`to_polars`; what is null does not satisfy it.
+        users, items : id or iterable of ids, optional
+            Whose rows are kept.
+        mask : array of bool, optional
+            A truth value for each row.
+
+        Examples
+        --------
+        >>> users, items = ["ann", "ann", "bob"], ["Ritz", "Hilton", "Ritz"]
+        >>> ratings = Ratings.from_arrays(users, items, [[5], [3], [4]], aspects=["value"])
+        >>> len(ratings.filter(users="ann")), len(ratings.filter(pl.col("value") > 3, users="ann"))
+        (2, 1)
+        """
+        kept = np.ones(len(self), dtype=np.bool_)
+        for ids, codes, wanted in (
+            (self.users, self.user_codes, users),
+            (self.items, self.item_codes, items),
+        ):
+            if wanted is not None:
+                chosen = np.zeros(len(ids), dtype=np.bool_)
+                chosen[ids.codes(id_list(wanted))] = True
+                kept &= chosen[codes]
+        if mask is not None:
+            kept &= as_mask(mask, len(self), "rows")
+        if expression is not None:
+            kept &= self._satisfies(expression)
+        return self.select(kept)
+
+    def _satisfies(self, expression: pl.Expr) -> Bools:
+        if not isinstance(expression, pl.Expr):
+            raise DataError(
+                f"{type(expression).__name__} is no expression: give one of Polars, such as "
+                "pl.col('overall') > 3, or mask="
+            )
+        try:
+            found = self.to_polars().select(expression.alias("kept"))["kept"]
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"the expression cannot be evaluated: {first_line(error)}") from None
+        known = found.fill_null(False) if found.dtype == pl.Boolean else found
+        return as_mask(known, len(self), "rows")
 
     def compact(self) -> Ratings:
         """Drop users and items without a row; the others get new codes."""
@@ -384,6 +470,16 @@ class Ratings:
         ]
         return pl.DataFrame(columns)
 
+    def to_pandas(self) -> DataFrame:
+        """Return the table of :meth:`to_polars` as a pandas one (extra `pandas`)."""
+        return to_pandas(self.to_polars())
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of :meth:`to_polars` as dicts, None where an aspect is missing."""
+        for start in range(0, len(self), _ROWS_AT_ONCE):
+            rows = np.arange(start, min(start + _ROWS_AT_ONCE, len(self)))
+            yield from self.select(rows).to_polars().iter_rows(named=True)
+
     def write(self, path: str | os.PathLike[str], *, safe_cells: bool = False) -> Path:
         """Write a csv, tsv, jsonl (each plain or .gz) or parquet file, by the path's ending.
 
@@ -458,17 +554,6 @@ def _check_aspects(aspects: Sequence[str]) -> None:
             raise DataError(f"an aspect cannot be named {name!r}: rename that column")
     if len(set(aspects)) != len(aspects):
         raise DataError(f"an aspect is named twice: {', '.join(aspects)}")
-
-
-def _id_series(ids: Sequence[str] | pl.Series, kind: str) -> pl.Series:
-    try:
-        series = pl.Series(kind, ids)
-        if not series.dtype.is_float():
-            return series.cast(pl.String)
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
-        pass
-    odd = next((value for value in ids if not isinstance(value, str)), ids)
-    raise DataError(f"{kind} id {odd!r} is not a string: ids are strings")
 
 
 def _rating_table(values: ArrayLike, aspects: Sequence[str]) -> Float32s:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from dmrank.data.ids import Ids, Kind
+from dmrank.data.ids import Ids, IdType, Kind
 from dmrank.data.ratings import Ratings
 from dmrank.fitted.evidence import Evidence
 from dmrank.ranking import ItemLists, lists_of
@@ -53,7 +54,7 @@ class Catalogue:
     def item_name(self, code: int) -> str:
         """Return the name of an item, or its id where it has no name."""
         name = "" if self.item_names is None else str(self.item_names[code])
-        return name or self.items[code]
+        return name or str(self.items[code])
 
     def aspect(self, name: str) -> int:
         """Return the column of an aspect."""
@@ -66,6 +67,11 @@ class Catalogue:
     def seen_by(self, users: Codes) -> ItemLists:
         """Return what the given users rated in training."""
         return lists_of(self.seen_pointer, self.seen_items, users)
+
+    @property
+    def id_types(self) -> dict[str, IdType]:
+        """What ids are, strings or whole numbers; `to_arrays` keeps them as text."""
+        return {"users": self.users.type, "items": self.items.type}
 
     def to_arrays(self) -> dict[str, Array]:
         """Return the arrays that a model file keeps of it."""
@@ -86,16 +92,20 @@ class Catalogue:
 
     @classmethod
     def from_arrays(
-        cls, arrays: Arrays, aspects: tuple[str, ...], primary_aspect: str
+        cls,
+        arrays: Arrays,
+        aspects: tuple[str, ...],
+        primary_aspect: str,
+        id_types: Mapping[str, IdType],
     ) -> Catalogue:
-        """Undo :meth:`to_arrays`."""
+        """Undo :meth:`to_arrays`; a file has beside them what `id_types` said."""
 
         def text(name: str) -> pl.Series:
             return _from_bytes(arrays[f"catalogue.{name}.text"], arrays[f"catalogue.{name}.ends"])
 
         def ids(name: str, kind: Kind) -> Ids:
             # Codes are positions: the order of the file counts.
-            return Ids.from_sorted(text(name), kind=kind)
+            return Ids.from_sorted(text(name), kind=kind, type_=id_types[name])
 
         named = "catalogue.item_names.text" in arrays
         return cls(

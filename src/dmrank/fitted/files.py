@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dmrank.data.ids import IdType
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import FittedModel
@@ -18,6 +19,8 @@ from dmrank.support.version import __version__
 FILE_FORMAT = 1
 #: Arrays of a file that are not the model's own.
 _SHARED = ("catalogue.", "calibration.")
+#: What the first files had for ids, and did not say.
+_STRINGS: dict[str, IdType] = {"users": "string", "items": "string"}
 
 
 class SavedModel(NamedTuple):
@@ -39,6 +42,7 @@ def write_model(model: FittedModel, config: dict[str, Any], path: str | os.PathL
         "config": config,
         "aspects": list(catalogue.aspects),
         "primary_aspect": catalogue.primary_aspect,
+        "ids": catalogue.id_types,
     }
     arrays = {**model.arrays, **model.calibration.to_arrays(), **catalogue.to_arrays()}
     return write_container(path, arrays, metadata, format_=FILE_FORMAT)
@@ -49,7 +53,10 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
     arrays, metadata = read_container(path, format_=FILE_FORMAT)
     try:
         catalogue = Catalogue.from_arrays(
-            arrays, tuple(metadata["aspects"]), metadata["primary_aspect"]
+            arrays,
+            tuple(metadata["aspects"]),
+            metadata["primary_aspect"],
+            metadata.get("ids", _STRINGS),
         )
         return SavedModel(
             kind=metadata["model"],

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.support.arrays import Arrays, Int64s
@@ -51,8 +50,8 @@ class WarmStart:
                 f"ratings have ({', '.join(ratings.aspects)})"
             )
         codes = {
-            "users": _codes(catalogue.users, ratings.users),
-            "items": _codes(catalogue.items, ratings.items),
+            "users": catalogue.users.find_all(ratings.users),
+            "items": catalogue.items.find_all(ratings.items),
         }
         return cls(dict(arrays), codes)
 
@@ -73,7 +72,3 @@ class WarmStart:
         for name in sorted(self.arrays):
             digest.update(self.arrays[name].tobytes())
         return digest.hexdigest()
-
-
-def _codes(known: Ids, asked: Ids) -> Int64s:
-    return np.array([known.find(name) for name in asked], dtype=np.int64)

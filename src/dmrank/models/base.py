@@ -9,7 +9,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overload
 
 import numpy as np
 import polars as pl
@@ -23,10 +23,11 @@ from dmrank.answers.fold_in.grown import Side
 from dmrank.answers.index import ApproximateIndex
 from dmrank.answers.lists import Candidates, OnUnknown
 from dmrank.answers.plot import plot_comparison, plot_correlation, plot_profile
-from dmrank.answers.predict import predict
+from dmrank.answers.predict import find_pairs, predicted_array, predicted_table
 from dmrank.answers.recommend import ListRequest, recommend, recommend_blocks
 from dmrank.answers.similar import similar_items, similar_users
 from dmrank.answers.vectors import ExportedVectors, vectors
+from dmrank.data.ids import Id, Ids
 from dmrank.data.ratings import Ratings
 from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibrating import calibrate_model
@@ -147,6 +148,28 @@ class Model(FittedModel):
             f"fitted on {users:,} users × {items:,} items × {len(self._catalogue.aspects)} aspects"
         )
 
+    @property
+    def users(self) -> Ids:
+        """The ids of the users that the model knows.
+
+        Examples
+        --------
+        >>> from dmrank import ItemMean, make_ratings
+        >>> ItemMean().fit(make_ratings(50, 20, 500, seed=1).ratings).users[:2].to_list()
+        ['u000000', 'u000001']
+        """
+        return self.catalogue.users
+
+    @property
+    def items(self) -> Ids:
+        """The ids of the items that the model knows; see `users`."""
+        return self.catalogue.items
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """The aspects that the model ranks by."""
+        return self.catalogue.aspects
+
     # Fitting and files.
 
     def fit(
@@ -227,22 +250,49 @@ class Model(FittedModel):
 
     # Answers.
 
+    @overload
     def predict(
-        self, users: str | Sequence[str], items: str | Sequence[str], *, raw: bool = False
-    ) -> Float32s:
+        self,
+        users: Id | Sequence[Id],
+        items: Id | Sequence[Id],
+        *,
+        raw: bool = False,
+        table: Literal[False] = False,
+    ) -> Float32s: ...
+
+    @overload
+    def predict(
+        self,
+        users: Id | Sequence[Id],
+        items: Id | Sequence[Id],
+        *,
+        raw: bool = False,
+        table: Literal[True],
+    ) -> pl.DataFrame: ...
+
+    def predict(
+        self,
+        users: Id | Sequence[Id],
+        items: Id | Sequence[Id],
+        *,
+        raw: bool = False,
+        table: bool = False,
+    ) -> Float32s | pl.DataFrame:
         """Predict the ratings of (user, item) pairs.
 
         Parameters
         ----------
-        users, items : str or sequence of str
+        users, items : str or int, or sequence of them
             Ids, pair by pair; a single id goes with every id of the other.
         raw : bool
             Return the scores that rank, instead of ratings on the scale of the training ratings.
+        table : bool
+            Return a table, with the ids, instead of an array.
 
         Returns
         -------
-        float32 array
-            One row per pair, one column per aspect.
+        float32 array or polars.DataFrame
+            One row per pair, one column per aspect; of a table, after the columns user and item.
 
         Examples
         --------
@@ -250,18 +300,21 @@ class Model(FittedModel):
         >>> model = ItemMean().fit(make_ratings(50, 20, 500, seed=1).ratings)
         >>> model.predict("u000003", ["h000001", "h000002"]).shape
         (2, 8)
+        >>> model.predict("u000003", ["h000001", "h000002"], table=True).columns[:3]
+        ['user', 'item', 'overall']
         """
-        return predict(self, users, items, raw=raw)
+        asked = find_pairs(self, users, items)
+        return predicted_table(self, asked, raw) if table else predicted_array(self, asked, raw)
 
     def recommend(
         self,
-        users: str | Iterable[str],
+        users: Id | Iterable[Id],
         n: int = 10,
         *,
         by: By = None,
         exclude_seen: bool = True,
-        allow: Iterable[str] | None = None,
-        block: Iterable[str] | None = None,
+        allow: Iterable[Id] | None = None,
+        block: Iterable[Id] | None = None,
         candidates: Candidates | None = None,
         aspects: bool = False,
         on_unknown: OnUnknown = "raise",
@@ -276,7 +329,7 @@ class Model(FittedModel):
 
         Parameters
         ----------
-        users : str or iterable of str
+        users : str or int, or iterable of them
             User ids.
         n : int
             Length of each list.
@@ -288,9 +341,9 @@ class Model(FittedModel):
             is itself called all is meant by its name).
         exclude_seen : bool
             Leave out what the user rated in training, whatever the other filters say.
-        allow, block : iterable of str, optional
+        allow, block : iterable of str or int, optional
             Items: only those of `allow`, and none of `block`, are listed.
-        candidates : iterable of str, or mapping of str to iterable of str, optional
+        candidates : iterable of ids, or mapping of user id to item ids, optional
             Items to be ranked, the same for all users or by user: the second stage of a two-stage
             system. Other filters apply to them as well.
         aspects : bool
@@ -329,7 +382,7 @@ class Model(FittedModel):
 
     def recommend_blocks(
         self,
-        users: Iterable[str],
+        users: Iterable[Id],
         n: int = 10,
         *,
         users_per_block: int = 16_384,
@@ -362,7 +415,7 @@ class Model(FittedModel):
         """
         return recommend_blocks(self, users, users_per_block, ListRequest(n, **options))
 
-    def compare(self, user: str, first: str, second: str, *, pairs: int = 1_000) -> Comparison:
+    def compare(self, user: Id, first: Id, second: Id, *, pairs: int = 1_000) -> Comparison:
         """Say which of two items a user will rate higher on each aspect, and how sure that is.
 
         The probability of an order is that of the calibrated model. The confidence in the whole
@@ -373,7 +426,7 @@ class Model(FittedModel):
 
         Parameters
         ----------
-        user, first, second : str
+        user, first, second : str or int
             Ids; the items may be known to the user or not.
         pairs : int
             Number of random pairs that the confidence is compared with; seeded.
@@ -397,8 +450,8 @@ class Model(FittedModel):
 
     def explain(
         self,
-        user: str,
-        item: str,
+        user: Id,
+        item: Id,
         by: By = None,
         *,
         template: str | None = None,
@@ -413,7 +466,7 @@ class Model(FittedModel):
 
         Parameters
         ----------
-        user, item : str
+        user, item : str or int
             Ids.
         by : str or mapping of str to float, optional
             The aspect or mix that ranks; by default the primary aspect.
@@ -441,7 +494,7 @@ class Model(FittedModel):
         """
         return explain(self, user, item, by, template=template, language=language, names=names)
 
-    def correlation(self, user: str, item: str) -> Floats:
+    def correlation(self, user: Id, item: Id) -> Floats:
         """Return the correlation of the aspects in the user's rating of the item, K × K.
 
         In DMR it is that of Σ_ui = λ Σ_u + (1−λ) Σ_i. A model without covariances raises
@@ -468,7 +521,7 @@ class Model(FittedModel):
         ----------
         partial_ratings : Ratings or table
             With user, item and any of the aspects, null where not given. A table is a polars,
-            pandas or Arrow one, or a file.
+            pandas or Arrow one, a list of dicts, or a file.
 
         Returns
         -------
@@ -488,7 +541,7 @@ class Model(FittedModel):
         """
         return complete(self, partial_ratings)
 
-    def similar_items(self, item: str, n: int = 10, *, by: By = None) -> pl.DataFrame:
+    def similar_items(self, item: Id, n: int = 10, *, by: By = None) -> pl.DataFrame:
         """Find the items that users score most like this one.
 
         The profile of an item are its scores for a sample of users, less each user's mean score
@@ -499,7 +552,7 @@ class Model(FittedModel):
 
         Parameters
         ----------
-        item : str
+        item : str or int
             Item id.
         n : int
             How many to find; fewer where there are not so many. Items without a training rating
@@ -523,7 +576,7 @@ class Model(FittedModel):
         """
         return similar_items(self, item, n, by)
 
-    def similar_users(self, user: str, n: int = 10, *, by: By = None) -> pl.DataFrame:
+    def similar_users(self, user: Id, n: int = 10, *, by: By = None) -> pl.DataFrame:
         """Find the users whose scores of items are most like this one's.
 
         The profile of a user are the scores of a sample of items, less the user's mean score;
@@ -532,7 +585,7 @@ class Model(FittedModel):
 
         Parameters
         ----------
-        user : str
+        user : str or int
             User id.
         n : int
             How many to find; fewer where there are not so many. Users without a training rating
@@ -568,8 +621,8 @@ class Model(FittedModel):
         Parameters
         ----------
         new_ratings : Ratings or table
-            With user, item and any of the aspects. A table is a polars, pandas or Arrow one, or a
-            file. Of a repeated (user, item) the last row counts.
+            With user, item and any of the aspects. A table is a polars, pandas or Arrow one, a list
+            of dicts, or a file. Of a repeated (user, item) the last row counts.
         of : {"users", "items"}
             Whose ratings they are: of new or known users, on items that are known; or of new or
             known items, by users who are known.
@@ -581,13 +634,12 @@ class Model(FittedModel):
 
         Examples
         --------
-        >>> import polars as pl
         >>> from dmrank import DMR, make_ratings
         >>> model = DMR(iterations=200, seed=1).fit(make_ratings(100, 30, 2_000, seed=1).ratings)
-        >>> first = pl.DataFrame({"user": "new", "item": ["h000001", "h000002"], "overall": [5, 1]})
+        >>> first = [{"user": "new", "item": "h000001", "overall": 5}]
         >>> model.fold_in(first).recommend("new", n=3).height
         3
-        >>> "new" in model.catalogue.users
+        >>> "new" in model.users
         False
         """
         return fold_in(self, new_ratings, of)
@@ -638,12 +690,12 @@ class Model(FittedModel):
 
     # Pictures.
 
-    def plot_profile(self, user: str, item: str, *, ax: Axes | None = None) -> Figure:
+    def plot_profile(self, user: Id, item: Id, *, ax: Axes | None = None) -> Figure:
         """Draw the predicted ratings of an item beside what the user gives on average.
 
         Parameters
         ----------
-        user, item : str
+        user, item : str or int
             Ids.
         ax : matplotlib Axes, optional
             Where to draw; by default in a figure of its own.
@@ -658,15 +710,15 @@ class Model(FittedModel):
         return plot_profile(self, user, item, ax)
 
     def plot_correlation(
-        self, user: str, item: str | None = None, *, ax: Axes | None = None
+        self, user: Id, item: Id | None = None, *, ax: Axes | None = None
     ) -> Figure:
         """Draw how the aspects of a user's ratings go together, as a heat map.
 
         Parameters
         ----------
-        user : str
+        user : str or int
             Id.
-        item : str, optional
+        item : str or int, optional
             Of the rating of this item, that is of Σ_ui; by default averaged over what the user
             rated in training.
         ax : matplotlib Axes, optional
@@ -683,9 +735,9 @@ class Model(FittedModel):
 
     def plot_comparison(
         self,
-        user: str,
-        first: str,
-        second: str,
+        user: Id,
+        first: Id,
+        second: Id,
         aspects: tuple[str, str] | None = None,
         *,
         ax: Axes | None = None,
@@ -697,7 +749,7 @@ class Model(FittedModel):
 
         Parameters
         ----------
-        user, first, second : str
+        user, first, second : str or int
             Ids.
         aspects : pair of str, optional
             By default the two that differ most.

@@ -66,6 +66,11 @@ class ModelFileError(DmrankError, OSError):
     """A model file that is truncated, foreign, or of a newer version."""
 
 
+def first_line(error: BaseException) -> str:
+    """Return what an error says, in one line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Say which known names are nearest, as the end of an error message.
 

@@ -148,6 +148,5 @@ def codes_in(users: Ids, items: Ids, ratings: Ratings) -> tuple[Codes, Codes]:
     """Return user and item of each rating as codes of an id map, −1 where it does not have it."""
     if ratings.users == users and ratings.items == items:
         return ratings.user_codes, ratings.item_codes
-    of_users = np.array([users.find(name) for name in ratings.users], dtype=np.int64)
-    of_items = np.array([items.find(name) for name in ratings.items], dtype=np.int64)
+    of_users, of_items = users.find_all(ratings.users), items.find_all(ratings.items)
     return of_users[ratings.user_codes], of_items[ratings.item_codes]

@@ -195,7 +195,8 @@ class _Collector:
 
     def __init__(self, table: Table, columns: Columns) -> None:
         self.table, self.columns = table, columns
-        self.user_index, self.item_index = Indexer("user"), Indexer("item")
+        self.user_index = Indexer("user", table.id_type(columns.user))
+        self.item_index = Indexer("item", table.id_type(columns.item))
         self.users: list[Int32s] = []
         self.items: list[Int32s] = []
         self.values: list[Float32s] = []

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from dmrank.data.reading.contents import UTF8_MARK, text_blocks
 from dmrank.data.reading.keys import find_keys
 from dmrank.data.reading.numbers import are_numbers
 from dmrank.data.reading.quoting import count_rows
-from dmrank.data.reading.tables import UNREADABLE, Table, Types, first_line
-from dmrank.support.errors import DataError
+from dmrank.data.reading.tables import UNREADABLE, Table, Types
+from dmrank.support.errors import DataError, first_line
 from dmrank.support.files import table_format
 
 #: What separates the columns of a csv whose header has no comma; spreadsheets write semicolons.
@@ -42,10 +42,19 @@ def open_table(source: object) -> Table:
         return _typed_table("table", source.lazy(), {})
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "iloc"):
         return _typed_table("table", _to_polars(source).lazy(), {})
+    if isinstance(source, list | tuple) and all(isinstance(row, Mapping) for row in source):
+        return _typed_table("table", _from_dicts(source).lazy(), {})
     raise DataError(
-        f"cannot read ratings from {type(source).__name__}: give a path, or a polars, pandas or "
-        "Arrow table"
+        f"cannot read ratings from {type(source).__name__}: give a path, a polars, pandas or Arrow "
+        "table, or a list of dicts"
     )
+
+
+def _from_dicts(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    if not rows:
+        raise DataError("table has no rows: give at least one")
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pl.DataFrame([_to_series(str(name), [row.get(name) for row in rows]) for name in names])
 
 
 def _to_polars(table: Any) -> pl.DataFrame:
@@ -55,23 +64,25 @@ def _to_polars(table: Any) -> pl.DataFrame:
     try:
         return pl.DataFrame(table)
     except ImportError:  # pandas exports Arrow only where pyarrow is installed
-        return pl.DataFrame({str(name): _to_series(table[name]) for name in columns})
+        return pl.DataFrame([_to_series(str(name), table[name]) for name in columns])
     except pl.exceptions.DuplicateError as error:
         raise DataError(f"table: {first_line(error)}: rename one of them") from None
     except (TypeError, ValueError, NotImplementedError, pl.exceptions.PolarsError) as error:
         if hasattr(table, "iloc"):
             for name in columns:
-                _to_series(table[name])
+                _to_series(str(name), table[name])
         raise DataError(f"table: cannot be read: {first_line(error)}") from None
 
 
-def _to_series(column: Any) -> pl.Series:
+def _to_series(name: str, column: Any) -> pl.Series:
     try:
-        return pl.Series(str(column.name), column)
+        return pl.Series(name, column)
     except (TypeError, ValueError, NotImplementedError):
-        types = sorted({type(value).__name__ for value in column})
+        types = sorted({type(value).__name__ for value in column if value is not None})
+        if types == ["float", "int"]:
+            return pl.Series(name, column, dtype=pl.Float64, strict=False)
         raise DataError(
-            f"table: column {column.name!r} has values of several types ({', '.join(types)}): make "
+            f"table: column {name!r} has values of several types ({', '.join(types)}): make "
             "them one type, ids and text with .astype(str)"
         ) from None
 

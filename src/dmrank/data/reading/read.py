@@ -50,8 +50,9 @@ def read_ratings(
         table. A csv whose header has no comma may be separated by semicolons, tabs or bars, and
         its numbers may have decimal commas.
     user, item : str
-        Columns with the ids, which are text. Floats, which pandas makes of whole numbers where one
-        is missing, lose their point; ids of text files stay as they are written.
+        Columns with the ids. Whole numbers of a typed table (a data frame, parquet) come out of
+        every answer as whole numbers, and so do floats, which pandas makes of them where one is
+        missing. A csv, tsv or jsonl file does not say what its ids are: they are text, as written.
     aspects : sequence of str, optional
         Columns with the ratings; by default every other numeric column, wherever in the file its
         first number is. Of a text file, a column with a word among its numbers is an error, one
@@ -134,7 +135,7 @@ def _collect(
 def _notes(table: Table, columns: Columns) -> list[str]:
     ids = dict.fromkeys((columns.user, columns.item))
     floats = [name for name in ids if not table.is_text and table.schema[name].is_float()]
-    notes = [f"ids of {name!r} are floats: 1.0 is read as '1'" for name in floats]
+    notes = [f"ids of {name!r} are floats: 1.0 is read as 1" for name in floats]
     if table.absent > 0:
         notes.append(f"{table.absent:,} values at the ends of short rows count as missing")
     return notes
@@ -190,14 +191,20 @@ def with_common_ids(train: Ratings, **others: Ratings) -> list[Ratings]:
     parts = [train, *others.values()]
     unit = finest([part.time_unit for part in parts])
     parts = [part.in_time_unit(unit) for part in parts]
-    users = Ids(pl.concat([part.users.series for part in parts]).unique(), kind="user")
-    items = Ids(pl.concat([part.items.series for part in parts]).unique(), kind="item")
+    users = _joined([part.users for part in parts])
+    items = _joined([part.items for part in parts])
     name_of: dict[str, str] = {}
     for part in parts:
         if part.item_names is not None:
-            name_of |= dict(zip(part.items, part.item_names, strict=True))
-    names = pl.Series("item_name", [name_of.get(i, "") for i in items]) if name_of else None
+            name_of |= dict(zip(part.items.series, part.item_names, strict=True))
+    names = pl.Series("item_name", [name_of.get(i, "") for i in items.series]) if name_of else None
     return [part.with_ids(users, items, names) for part in parts]
+
+
+def _joined(parts: list[Ids]) -> Ids:
+    """Return the ids of all parts, of the type of the first: a text file does not say its own."""
+    texts = pl.concat([ids.series for ids in parts]).unique()
+    return Ids(texts, kind=parts[0].kind, type_=parts[0].type)
 
 
 def _scale_from(table: Table, aspects: Sequence[str]) -> ScaleLike | None:

@@ -13,8 +13,9 @@ from typing import TypeVar
 
 import polars as pl
 
+from dmrank.data.ids import IdType
 from dmrank.data.reading.numbers import NotANumberError, NumberReader, are_numbers
-from dmrank.support.errors import DataError, did_you_mean
+from dmrank.support.errors import DataError, did_you_mean, first_line
 
 #: What Polars says of a value that is not a number.
 _NOT_NUMERIC = ("could not parse", "cannot parse", "conversion from")
@@ -83,6 +84,12 @@ class Table:
                 f"{did_you_mean(str(column), self.schema)} (name it with {purpose}=COLUMN)"
             )
         return column
+
+    def id_type(self, column: str) -> IdType:
+        """Return what ids a column has: a text table does not say, and floats are whole numbers."""
+        type_ = self.schema[column]
+        whole = not self.is_text and (type_.is_integer() or type_.is_float())
+        return "integer" if whole else "string"
 
     def number_columns(self, *, without: Collection[str]) -> list[str]:
         """Return the columns that have a number anywhere, except some."""
@@ -156,11 +163,6 @@ class Table:
             if "utf-8" in message.lower() or "utf8" in message.lower():
                 message = "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
             raise DataError(f"{self.name}: cannot be read: {message}") from None
-
-
-def first_line(error: BaseException) -> str:
-    """Return what an error says, in one line."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def read_with_care_if_needed(table: Table, read: Callable[[Table], Read]) -> Read:

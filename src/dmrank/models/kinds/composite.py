@@ -215,7 +215,7 @@ def halves(train: Ratings, validation: Ratings, seed: int) -> tuple[Ratings, Rat
     first = np.zeros(len(train.users), dtype=np.bool_)
     first[np.random.default_rng([seed, 1]).permutation(known)[: len(known) // 2]] = True
     # Validation ratings may have an id map of their own.
-    codes = np.array([train.users.find(name) for name in validation.users], dtype=np.int64)
+    codes = train.users.find_all(validation.users)
     of_rows = first[np.maximum(codes, 0)] & (codes >= 0)
     of_rows = of_rows[validation.user_codes]
     return validation.select(np.flatnonzero(of_rows)), validation.select(np.flatnonzero(~of_rows))
