@@ -24,8 +24,8 @@ ItemColumn = Annotated[str, typer.Option(help="Item ids.", rich_help_panel=_COLU
 AspectsOption = Annotated[
     str | None,
     typer.Option(
-        help="Rating columns, separated by commas; default: every other numeric column; '' for "
-        "implicit feedback.",
+        help="Rating columns, separated by commas; default: every other numeric column but counts, "
+        "votes and times; '' for implicit feedback.",
         metavar="A,B,…",
         rich_help_panel=_COLUMNS,
     ),

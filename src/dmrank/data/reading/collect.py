@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import polars as pl
 from dmrank.data.ids import Ids
 from dmrank.data.indexing import Indexer
 from dmrank.data.ratings import INTERACTION, Ratings
-from dmrank.data.reading.columns import Columns
+from dmrank.data.reading.columns import Columns, no_aspects
+from dmrank.data.reading.found_aspects import DifferentValues
 from dmrank.data.reading.numbers import MISSING_WORDS
 from dmrank.data.reading.tables import Table
 from dmrank.data.scale import ScaleLike, declared_scale
@@ -35,6 +36,7 @@ class Collected:
     time_unit: TimeUnit
     item_names: pl.Series | None
     repeated: int = 0
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def to_ratings(self, scale: ScaleLike | None) -> Ratings:
         """Sort the rows and keep the latest of each (user, item)."""
@@ -60,14 +62,37 @@ def collect_wide(
     aspects = names or (INTERACTION,)
     bounds = declared_scale(scale, aspects)
     collector = _Collector(table, columns)
+    different = DifferentValues(names) if columns.found else None
     for batch in collector.stream(names):
         if names:
             values = _to_array(batch[list(names)], missing)
             _check_values(table.name, values, aspects, bounds, collector.first_row)
+            if different is not None:
+                different.add(values)
         else:
             values = np.ones((len(batch), 1), dtype=np.float32)
         collector.values.append(values)
-    return collector.finish(aspects)
+    rows = replace(collector.finish(aspects), left_out=columns.left_out)
+    if different is None:
+        return rows
+    unlike = different.unlike_ratings().items()
+    return _leave_out(table, rows, {name: why for name, why in unlike if name not in columns.meant})
+
+
+def _leave_out(table: Table, rows: Collected, unlike: Mapping[str, str]) -> Collected:
+    """Leave columns out that have other values than ratings have."""
+    if not unlike:
+        return rows
+    left_out = {**rows.left_out, **unlike}
+    kept = [k for k, name in enumerate(rows.aspects) if name not in unlike]
+    if not kept:
+        raise no_aspects(table.name, left_out)
+    return replace(
+        rows,
+        aspects=tuple(rows.aspects[k] for k in kept),
+        values=[np.ascontiguousarray(block[:, kept]) for block in rows.values],
+        left_out=left_out,
+    )
 
 
 def collect_long(

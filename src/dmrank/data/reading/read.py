@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ import polars as pl
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import SCALE_METADATA, Ratings, Split
 from dmrank.data.reading.collect import Collected, collect_long, collect_wide
-from dmrank.data.reading.columns import Columns
+from dmrank.data.reading.columns import Columns, in_words
 from dmrank.data.reading.numbers import NotANumberError
 from dmrank.data.reading.opening import open_table
 from dmrank.data.reading.tables import Table, read_with_care_if_needed
@@ -55,8 +55,10 @@ def read_ratings(
         missing. A csv, tsv or jsonl file does not say what its ids are: they are text, as written.
     aspects : sequence of str, optional
         Columns with the ratings; by default every other numeric column, wherever in the file its
-        first number is. Of a text file, a column with a word among its numbers is an error, one
-        with more words than numbers is text. ``[]`` means implicit feedback: every row counts as 1
+        first number is, but those that are called like a count, a vote or a time, have more than
+        100 different values or reach farther than 100: they are named, and `aspects` takes any.
+        Of a text file, a column with a word among its numbers is an error, one with more words
+        than numbers is text. ``[]`` means implicit feedback: every row counts as 1
         on the one aspect `interaction`.
     aspect, rating : str, optional
         For a long table (one row per user, item and aspect): the columns with the aspect's name
@@ -90,7 +92,9 @@ def read_ratings(
     Ratings(2 users × 2 items × 2 aspects, 3 rating vectors, 33.3 % of aspect ratings missing)
     """
     table = open_table(source)
-    columns = Columns(user, item, _names(aspects), aspect, rating, timestamp, item_name)
+    columns = Columns(
+        user, item, _names(aspects), aspect, rating, timestamp, item_name, _meant(table, scale)
+    )
     rows, notes = _collect(table, columns, _missing_numbers(missing_values), scale)
     if len(rows.users) == 0:
         raise DataError(f"{table.name} has no rows: there is nothing to read")
@@ -98,7 +102,8 @@ def read_ratings(
     if verbose:
         for note in notes:
             say(f"{table.name}: {note}")
-        _report(table, ratings, dropped=rows.repeated + len(rows.users) - len(ratings))
+        dropped = rows.repeated + len(rows.users) - len(ratings)
+        _report(table, ratings, rows.left_out, dropped)
     return ratings
 
 
@@ -159,8 +164,16 @@ def _missing_numbers(given: Iterable[float]) -> Float32s:
     return numbers
 
 
-def _report(table: Table, ratings: Ratings, dropped: int) -> None:
-    say(f"{table.name}: aspects {', '.join(ratings.aspects)}; {len(ratings):,} rating vectors")
+def _meant(table: Table, scale: ScaleLike | None) -> set[str]:
+    """Return the columns that a scale names, a declared one or that of a file of our own."""
+    declared = set(scale) if isinstance(scale, Mapping) else set()
+    return declared | set(json.loads(table.metadata.get(SCALE_METADATA, "{}")))
+
+
+def _report(table: Table, ratings: Ratings, left_out: Mapping[str, str], dropped: int) -> None:
+    others = f" (not {in_words(left_out)}; aspects=[…] takes any)" if left_out else ""
+    aspects = ", ".join(ratings.aspects)
+    say(f"{table.name}: aspects {aspects}{others}; {len(ratings):,} rating vectors")
     if dropped:
         rule = "last row" if ratings.timestamps is None else "latest"
         say(f"{table.name}: {dropped:,} repeated (user, item) dropped, the {rule} kept")
