@@ -8,7 +8,7 @@ from dmrank.data.ratings import Ratings
 from dmrank.directional.families import Gaussian
 from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.models.base import Model
-from dmrank.models.config import Count, NotNegative
+from dmrank.models.config import Count, NotNegative, takes
 from dmrank.models.cooccurrence import Cooccurrence  # noqa: F401 (a member by its name)
 from dmrank.models.ials import IALS  # noqa: F401 (a member by its name)
 from dmrank.models.kinds.composite import (
@@ -70,6 +70,10 @@ class Blend(CompositeModel):
     Config = BlendConfig
     config: BlendConfig
     vectors_are_with = "ask a member that has them, such as model.members['ials']"
+
+    @takes(BlendConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     @property
     def members(self) -> dict[str, Model]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -19,6 +19,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 
 ConfigT = TypeVar("ConfigT", bound="Config")
+Parameters = ParamSpec("Parameters")
+Constructed = TypeVar("Constructed")
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,26 @@ class TrainingConfig(Config):
     """Looks without improvement after which training stops."""
     missing: Missing = "marginalize"
     """Leave missing aspects out of what is learned from, or count them as rated 0 (the paper)."""
+
+
+def takes(
+    config: Callable[Parameters, Config],  # noqa: ARG001 (for type checkers alone)
+) -> Callable[
+    [Callable[Concatenate[Constructed, ...], None]],
+    Callable[Concatenate[Constructed, Parameters], None],
+]:
+    """Say to type checkers and editors that a constructor takes the parameters of a `Config`.
+
+    Examples
+    --------
+    >>> class Thing:
+    ...     @takes(Config)
+    ...     def __init__(self, **parameters: Any) -> None:
+    ...         self.parameters = parameters
+    >>> Thing(seed=3).parameters
+    {'seed': 3}
+    """
+    return lambda constructor: constructor
 
 
 def all_fields(config: type[Config]) -> dict[str, FieldInfo]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from dmrank.fitted.fitting import Fitting
-from dmrank.models.config import Config, Count, Search, Share
+from dmrank.models.config import Config, Count, Search, Share, takes
 from dmrank.models.kinds.item_weights import ItemWeightsModel
 from dmrank.training.least_squares.cooccurrence import cooccurrence
 from dmrank.training.least_squares.item_weights import to_arrays
@@ -44,6 +44,10 @@ class Cooccurrence(ItemWeightsModel):
 
     Config = CooccurrenceConfig
     config: CooccurrenceConfig
+
+    @takes(CooccurrenceConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         ratings, config = fitting.ratings, self.config

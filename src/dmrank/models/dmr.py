@@ -16,7 +16,7 @@ from dmrank.directional.families import Family, Gaussian, Student
 from dmrank.directional.packing import unpack
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
-from dmrank.models.config import Count, NotNegative, Positive, Search, Share
+from dmrank.models.config import Count, NotNegative, Positive, Search, Share, takes
 from dmrank.models.kinds.factored import FactorConfig, FactorModel
 from dmrank.support.arrays import Array, Codes, Floats
 from dmrank.support.errors import ConfigError
@@ -118,10 +118,14 @@ class DMR(FactorModel):
     config: DMRConfig
     can_warm_start = True
 
+    @takes(DMRConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """Return the model with every parameter as in the paper; `margin=0` is its Yelp setting."""
-        settings = {
+        settings: dict[str, Any] = {
             "factors": 10, "margin": 0.2, "user_weight": 0.5, "regularization": 0.01,
             "learning_rate": 0.03, "covariance_learning_rate": 0.03,
             "iterations": 40_000, "batch_size": 2_000, "rated_share": 0.0, "hard_negatives": 1,

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
-from dmrank.models.config import Config, Count, Positive, Search, Share
+from dmrank.models.config import Config, Count, Positive, Search, Share, takes
 from dmrank.models.kinds.item_weights import ItemWeightsModel
 from dmrank.support.arrays import Codes, Float32s, Int64s
 from dmrank.support.errors import ConfigError, DataError
@@ -72,6 +72,10 @@ class EASE(ItemWeightsModel):
 
     Config = EASEConfig
     config: EASEConfig
+
+    @takes(EASEConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         ratings, threads = fitting.ratings, self.config.threads

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
-from dmrank.models.config import Count, NotNegative, Search, Share, TrainingConfig
+from dmrank.models.config import Count, NotNegative, Search, Share, TrainingConfig, takes
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.training.least_squares.attention import (
@@ -96,6 +96,10 @@ class EFM(TrainedModel):
 
     Config = EFMConfig
     config: EFMConfig
+
+    @takes(EFMConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         config = self.config

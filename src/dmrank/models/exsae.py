@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
-from dmrank.models.config import Count, NotNegative, Positive, Search
+from dmrank.models.config import Count, NotNegative, Positive, Search, takes
 from dmrank.models.kinds.neural import (
     NeuralConfig,
     NeuralModel,
@@ -108,6 +108,10 @@ class ExSAE(NeuralModel):
     Config = ExSAEConfig
     config: ExSAEConfig
     scores_are_ratings = True
+
+    @takes(ExSAEConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         config = self.config

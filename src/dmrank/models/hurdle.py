@@ -15,7 +15,7 @@ from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.metrics import parse_metric
 from dmrank.models.base import Model
 from dmrank.models.blend import BlendConfig, weighed
-from dmrank.models.config import Config, Share
+from dmrank.models.config import Config, Share, takes
 from dmrank.models.kinds.composite import CompositeModel, Parts, fold_in_members
 from dmrank.models.kinds.exposure import Exposure, sized_members, sized_preference
 from dmrank.models.kinds.two_stages import TwoStages, first_items
@@ -84,6 +84,10 @@ class Hurdle(CompositeModel):
     scores_are_ratings = True
     vectors_are_with = "ask a member that has them, such as model.members['ials']"
     _asked: float | None = None
+
+    @takes(HurdleConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     # Fitting.
 

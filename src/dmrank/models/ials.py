@@ -7,14 +7,14 @@ with the number of ratings, and no further dependency.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
-from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig
+from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig, takes
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Float32s, Floats, Int64s
 from dmrank.training.data import TrainingData
@@ -70,6 +70,10 @@ class IALS(TrainedModel):
 
     Config = IALSConfig
     config: IALSConfig
+
+    @takes(IALSConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.base import Model
-from dmrank.models.config import Config, NotNegative, Search
+from dmrank.models.config import Config, NotNegative, Search, takes
 from dmrank.support.arrays import Array, Float32s
 from dmrank.training.data import Missing
 from dmrank.training.means import rating_means, user_levels
@@ -49,6 +49,10 @@ class ItemMean(Model):
     Config = ItemMeanConfig
     config: ItemMeanConfig
     scores_are_ratings = True
+
+    @takes(ItemMeanConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         data = fitting.training_data(self.config.missing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dmrank.answers.fold_in.pairs import Factors, Sampling
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
-from dmrank.models.config import Count, NotNegative, Positive, Search, Share
+from dmrank.models.config import Count, NotNegative, Positive, Search, Share, takes
 from dmrank.models.kinds.factored import FactorConfig, FactorModel
 from dmrank.support.arrays import Array, Floats
 from dmrank.training.pairwise.mbpr import Combination, LogisticSettings, run_logistic_iterations
@@ -70,6 +70,10 @@ class MBPR(FactorModel):
     Config = MBPRConfig
     config: MBPRConfig
     can_warm_start = True
+
+    @takes(MBPRConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings

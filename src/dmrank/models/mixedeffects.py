@@ -13,7 +13,7 @@ from dmrank.fitted.calibrating import held_out_ratings
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.fitted.scorers import Vectors
-from dmrank.models.config import Count, Positive, Search, TrainingConfig
+from dmrank.models.config import Count, Positive, Search, TrainingConfig, takes
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.plots import draw_directions
@@ -95,6 +95,10 @@ class MixedEffects(TrainedModel):
     Config = MixedEffectsConfig
     config: MixedEffectsConfig
     scores_are_ratings = True
+
+    @takes(MixedEffectsConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         config = self.config

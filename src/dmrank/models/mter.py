@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from dmrank.compiled.transpose import padded
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
-from dmrank.models.config import Count, NotNegative, Positive, Search, TrainingConfig
+from dmrank.models.config import Count, NotNegative, Positive, Search, TrainingConfig, takes
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.training.pairwise.mter import run_tucker_iterations
@@ -63,6 +63,10 @@ class MTER(TrainedModel):
 
     Config = MTERConfig
     config: MTERConfig
+
+    @takes(MTERConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
 from dmrank.models.base import Model
-from dmrank.models.config import Config
+from dmrank.models.config import Config, takes
 from dmrank.support.arrays import Array, Float32s
 
 
@@ -36,6 +38,10 @@ class Popularity(Model):
     """
 
     Config = PopularityConfig
+
+    @takes(PopularityConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         ratings = fitting.ratings

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
-from dmrank.models.config import Count, Positive, Search, TrainingConfig
+from dmrank.models.config import Count, Positive, Search, TrainingConfig, takes
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Float32s, Floats
 from dmrank.training.data import TrainingData
@@ -70,6 +70,10 @@ class PTF(TrainedModel):
     Config = PTFConfig
     config: PTFConfig
     scores_are_ratings = True
+
+    @takes(PTFConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings

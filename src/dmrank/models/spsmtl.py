@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
-from dmrank.models.config import Count, NotNegative, Positive, Search, Share
+from dmrank.models.config import Count, NotNegative, Positive, Search, Share, takes
 from dmrank.models.kinds.neural import (
     NeuralConfig,
     NeuralModel,
@@ -86,6 +86,10 @@ class SPSMTL(NeuralModel):
 
     Config = SPSMTLConfig
     config: SPSMTLConfig
+
+    @takes(SPSMTLConfig)
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
