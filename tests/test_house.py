@@ -1,6 +1,9 @@
 """The house: a file imports only what comes before it, and knows nobody's private names."""
 
 import ast
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -34,6 +37,8 @@ ROOMS = [
     "__main__",
     "__init__",
 ]
+#: What is named of the library in a text, less its own name.
+_NAMED = re.compile(r"(?<![\w/.])dmrank((?:\.[A-Za-z_]\w*)+)")
 #: What named tuples offer to everybody.
 OF_NAMED_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
 
@@ -174,3 +179,19 @@ def test_a_model_fits_in_the_head() -> None:
 
 def test_the_public_names_are_all_there() -> None:
     assert all(hasattr(dmrank, name) for name in dmrank.__all__)
+
+
+def test_what_the_documents_name_is_there_after_the_import() -> None:
+    repository = Path(__file__).parents[1]
+    documents = [repository / "README.md", *sorted((repository / "docs").glob("*.md"))]
+    named = {
+        name
+        for document in documents
+        for name in re.findall(
+            r"(?<![\w/.])dmrank((?:\.[A-Za-z_]\w*)+)", document.read_text("utf-8")
+        )
+    }
+    assert {".evaluation", ".plots.save", ".models.DMRConfig"} <= named
+    code = f"import dmrank, operator; [operator.attrgetter(n[1:])(dmrank) for n in {sorted(named)}]"
+    # In a process of its own: here, other tests have imported everything.
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -23,8 +23,8 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'dmrank' has no attribute {name!r}")
-    if _HOMES[name] == "dmrank":  # a room of the house, such as datasets
-        return import_module(f"dmrank.{name}")
+    if _HOMES[name] in ("dmrank", "dmrank.support"):  # a module itself, such as datasets
+        return import_module(f"{_HOMES[name]}.{name}")
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -1,6 +1,12 @@
 """The public names of dmrank, one import per line: `__init__.py` reads them from here."""
 
 from dmrank import datasets as datasets
+from dmrank import directional as directional
+from dmrank import evaluation as evaluation
+from dmrank import experiments as experiments
+from dmrank import metrics as metrics
+from dmrank import models as models
+from dmrank import text as text
 from dmrank.data.ids import Id as Id
 from dmrank.data.ratings import Ratings as Ratings
 from dmrank.data.ratings import Split as Split
@@ -36,6 +42,7 @@ from dmrank.models import TrainingConfig as TrainingConfig
 from dmrank.models import Vectors as Vectors
 from dmrank.models import load as load
 from dmrank.models import warm_up as warm_up
+from dmrank.support import plots as plots
 from dmrank.support.errors import ConfigError as ConfigError
 from dmrank.support.errors import DataError as DataError
 from dmrank.support.errors import DmrankError as DmrankError
