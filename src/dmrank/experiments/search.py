@@ -7,7 +7,10 @@ its number, so that a search that was cut off and resumed ends like one that was
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
+from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +20,7 @@ import polars as pl
 from dmrank.data.ratings import Ratings
 from dmrank.models import Model
 from dmrank.models.config import Search, all_fields
+from dmrank.support.errors import ConfigError
 from dmrank.support.progress import bar
 from dmrank.training.history import INTERRUPTED, History
 
@@ -30,6 +34,8 @@ Strategy = Literal["tpe", "grid", "random"]
 _FIRST_RUNG = 3
 _REDUCTION = 3
 _PRUNED = "pruned"
+#: What reading trials raises if the content of their file is not what was written.
+_OF_DAMAGED_TRIALS = (ValueError, KeyError, TypeError, RuntimeError)
 
 
 class ParameterSearch:
@@ -66,20 +72,26 @@ class ParameterSearch:
     def open(self, storage: str | os.PathLike[str] | None, name: str) -> None:
         """Make the study, or find it where it was left."""
         import optuna
+        from sqlalchemy.exc import SQLAlchemyError
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         if storage is not None:
             Path(storage).parent.mkdir(parents=True, exist_ok=True)
+            _check_database(Path(storage))
         pruner: optuna.pruners.BasePruner = optuna.pruners.NopPruner()
         if self.prune:
             pruner = optuna.pruners.SuccessiveHalvingPruner(_FIRST_RUNG, _REDUCTION)
-        self.study = optuna.create_study(
-            storage=None if storage is None else f"sqlite:///{Path(storage)}",
-            study_name=name,
-            direction="maximize",
-            pruner=pruner,
-            load_if_exists=True,
-        )
+        try:
+            self.study = optuna.create_study(
+                storage=None if storage is None else f"sqlite:///{Path(storage)}",
+                study_name=name,
+                direction="maximize",
+                pruner=pruner,
+                load_if_exists=True,
+            )
+            _check_trials(self._finished(), self.space)
+        except (SQLAlchemyError, optuna.exceptions.OptunaError, *_OF_DAMAGED_TRIALS):
+            raise _no_trials(storage) from None
 
     def run(self, train: Ratings, validation: Ratings, trials: int) -> None:
         """Run what is left of the trials."""
@@ -196,6 +208,35 @@ class ParameterSearch:
             for number, trial in enumerate(finished)
         ]
         return best, pl.DataFrame(rows)
+
+
+def _check_database(path: Path) -> None:
+    """Refuse a file that is no database, or whose pages are damaged."""
+    if not path.exists():
+        return
+    try:
+        # Not read-only: what a killed search has left half done is first undone.
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)) as database:
+            found = database.execute("PRAGMA quick_check").fetchone()
+    except sqlite3.Error:
+        found = None
+    if found != ("ok",):
+        raise _no_trials(path)
+
+
+def _check_trials(finished: list[optuna.trial.FrozenTrial], space: Collection[str]) -> None:
+    """Look at all that is later read of trials, which fails if a file does not have it."""
+    for trial in finished:
+        if not np.isfinite([trial.value, trial.user_attrs["seconds"]]).all():
+            raise ValueError
+        if trial.params.keys() != set(space):
+            raise ValueError
+
+
+def _no_trials(storage: str | os.PathLike[str] | None) -> ConfigError:
+    return ConfigError(
+        f"{storage} cannot be read as a file of trials: delete it to search anew, or name another"
+    )
 
 
 def _at_regular_looks(history: History, every: int) -> tuple[float, int]:
