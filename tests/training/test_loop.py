@@ -150,8 +150,9 @@ def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
 
 def test_states_are_saved_at_intervals_and_at_the_end(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path, {}, every_seconds=3_600)
-    Climb().train(checkpoint=checkpoint)
-    saved = checkpoint.load()
+    climb = Climb()
+    climb.train(checkpoint=checkpoint)
+    saved = checkpoint.load(climb.parameters, climb.state)
     assert saved is not None
     assert saved.iteration == 100
 
