@@ -109,7 +109,7 @@ class RunFolder:
             return float(sum(took for step, took in lines if steps is None or step in steps))
         except (ValueError, TypeError):
             raise DataError(
-                f"{target} is damaged: delete it, times are then counted anew"
+                f"{target} is damaged: delete it to count times anew"
             ) from None
 
     def kept(self, name: str) -> Path:
