@@ -108,9 +108,7 @@ class RunFolder:
             lines = [json.loads(line) for line in text.splitlines()]
             return float(sum(took for step, took in lines if steps is None or step in steps))
         except (ValueError, TypeError):
-            raise DataError(
-                f"{target} is damaged: delete it to count times anew"
-            ) from None
+            raise DataError(f"{target} is damaged: delete it to count times anew") from None
 
     def kept(self, name: str) -> Path:
         """Return where a piece of finished work is kept."""
