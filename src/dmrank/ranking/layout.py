@@ -8,7 +8,6 @@ import numpy as np
 
 from dmrank.support.arrays import AnyFloats, Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
-from dmrank.support.layouts import ascends_in_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -64,9 +63,16 @@ def item_lists(
     for code in (used.min(initial=0), used.max(initial=0)):
         if not 0 <= code < max(n_items, 1):
             raise DataError(f"{name} items hold code {code}: there are {n_items} items, from 0")
-    if not ascends_in_rows(used, bounds - bounds[0]):
+    if not _ascend(used, bounds - bounds[0]):
         raise DataError(f"{name} items of a user do not ascend: sort them and name each once")
     return ItemLists(bounds, codes)
+
+
+def _ascend(items: Int32s, pointer: Int64s) -> bool:
+    ascends = items[1:] > items[:-1]
+    starts = pointer[(pointer > 0) & (pointer < len(items))]
+    ascends[starts - 1] = True
+    return bool(ascends.all())
 
 
 def lists_of(pointer: Int64s, items: Int32s, users: Codes) -> ItemLists:

@@ -332,4 +332,5 @@ def _damaged(file: Path, reason: str) -> ModelFileError:
 
 
 def _named(content: object) -> str:
-    return f"an {content}" if content == "index" else f"a {content}"
+    names = {"index": "an index", "polarity": "a learned polarity"}
+    return names.get(str(content), f"a {content}")
