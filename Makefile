@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format bench clean
+.PHONY: help demo test attack kill bounds mutants coverage format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,11 @@ test: .venv/dev.stamp ## lint, type checks and the whole test suite
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal
+
+SEED ?= 0
+CASES ?= 50000
+attack: .venv/dev.stamp ## hostile inputs, 50,000 in less than an hour (SEED=7 for others)
+	$(BIN)/python -m tests.attack --cases $(CASES) --seed $(SEED) --report docs/reliability.md
 
 format: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
