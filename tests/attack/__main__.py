@@ -13,15 +13,14 @@ from tests.attack.case import FAULTS
 from tests.attack.kinds import KINDS
 from tests.attack.report import Tally, write_report
 from tests.attack.runner import Result, run
-from tests.attack.worker import run_case, work
+from tests.attack.worker import Stretch, run_case, work
 
 
 def main() -> int:
     """Run the attack, or one case of it; the exit code says whether there was a fault."""
     options = _options()
     if options.work:
-        kind, seed, numbers = options.work.split("/")
-        work(kind, int(seed), range(*map(int, numbers.split("-"))))
+        work([Stretch.parse(text) for text in options.work.split(",")])
         return 0
     if options.replay:
         return _replay(options.replay)

@@ -312,13 +312,12 @@ def _rewrite(rng: random.Random, data: bytes, file: Path) -> str:
     else:
         name = rng.choice(list(arrays))
         done = _edit_array(rng, arrays, name)
-    try:
-        write_container(file, arrays, content.get("metadata"), format_=content.get("format"))
-    except TypeError:  # metadata that is no mapping
-        text = json.dumps(content)
-        file.write_bytes(
-            _put_together({**header, "__metadata__": {"dmrank": text}}, _take_apart(data)[1])
-        )
+    metadata, version = content.get("metadata"), content.get("format")
+    if isinstance(metadata, dict) and isinstance(version, int):
+        write_container(file, arrays, metadata, format_=version)
+    else:
+        lying = {**header, "__metadata__": {"dmrank": json.dumps(content)}}
+        file.write_bytes(_put_together(lying, _take_apart(data)[1]))
     return done
 
 

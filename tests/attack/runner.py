@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 
 from tests.attack.case import Verdict
 from tests.attack.kinds import KINDS
+from tests.attack.worker import Stretch
 
 #: Cases that one process runs before another takes over.
 PER_PROCESS = 1_000
 #: Seconds until a process has its models and compiled code, and of a case that cannot be stopped.
 _TO_BE_READY = 900.0
 _UNSTOPPABLE = 60.0
-#: Where the process ended without having begun a case.
-_NONE = -1
 
 
 class Result(NamedTuple):
@@ -42,32 +41,27 @@ class Result(NamedTuple):
         return f"python -m tests.attack --replay {self.kind}/{self.seed}/{self.number}"
 
 
-class _Job(NamedTuple):
-    kind: str
-    numbers: range
-
-
 def run(
     cases: int, seed: int, workers: int, kinds: Iterable[str] | None = None
 ) -> Iterator[Result]:
     """Yield what comes of so many cases, shared out over the kinds by their weights."""
     shares = {name: kind.share for name, kind in KINDS.items() if kinds is None or name in kinds}
-    jobs = [
-        _Job(kind, range(first, min(first + PER_PROCESS, count)))
-        for kind, count in share_out(cases, shares).items()
-        for first in range(0, count, PER_PROCESS)
-    ]
+    return run_counts(share_out(cases, shares), seed, workers)
+
+
+def run_counts(counts: dict[str, int], seed: int, workers: int) -> Iterator[Result]:
+    """Yield what comes of so many cases of each kind."""
     found: queue.Queue[Result | BaseException | None] = queue.Queue()
 
-    def take(job: _Job) -> None:
+    def take(stretches: list[Stretch]) -> None:
         try:
-            for result in _run_job(job, seed):
+            for result in _run_all(stretches):
                 found.put(result)
         except BaseException as error:
             found.put(error)
 
     with ThreadPoolExecutor(workers) as pool:
-        tasks = [pool.submit(take, job) for job in jobs]
+        tasks = [pool.submit(take, stretches) for stretches in _pack(counts, seed)]
         threading.Thread(
             target=lambda: ([task.exception() for task in tasks], found.put(None)), daemon=True
         ).start()
@@ -85,67 +79,102 @@ def share_out(cases: int, shares: dict[str, float]) -> dict[str, int]:
     return counts
 
 
-def _run_job(job: _Job, seed: int) -> Iterator[Result]:
-    """Run a job, in another process after each case that ends one."""
-    left = job.numbers
-    while left:
-        results, ended_by = _run_process(job.kind, seed, left)
+def _pack(counts: dict[str, int], seed: int) -> list[list[Stretch]]:
+    """Give each process its cases; kinds with few of them share one, since beginning takes long."""
+    packs: list[list[Stretch]] = []
+    room = 0
+    for kind, count in counts.items():
+        for first in range(0, count, PER_PROCESS):
+            stretch = Stretch(kind, seed, range(first, min(first + PER_PROCESS, count)))
+            if room < len(stretch.numbers):
+                packs.append([])
+                room = PER_PROCESS
+            packs[-1].append(stretch)
+            room -= len(stretch.numbers)
+    return packs
+
+
+def _run_all(stretches: list[Stretch]) -> Iterator[Result]:
+    """Run cases, those after a case that ends its process in another one."""
+    while stretches:
+        results, ended_by = _run_process(stretches)
         yield from results
         if ended_by is None:
             return
-        if ended_by.number == _NONE:
-            raise RuntimeError(f"no case of {job.kind} could be begun: {ended_by.detail}")
         yield ended_by
-        left = range(ended_by.number + 1, left.stop)
+        stretches = _after(stretches, ended_by)
 
 
-def _run_process(kind: str, seed: int, numbers: range) -> tuple[list[Result], Result | None]:
+def _after(stretches: list[Stretch], result: Result) -> list[Stretch]:
+    kinds = [stretch.kind for stretch in stretches]
+    current, *others = stretches[kinds.index(result.kind) :]
+    left = current._replace(numbers=range(result.number + 1, current.numbers.stop))
+    return [left, *others] if left.numbers else others
+
+
+def _run_process(stretches: list[Stretch]) -> tuple[list[Result], Result | None]:
     """Return what one process found, and the case that ended it, if one did."""
-    place = f"{kind}/{seed}/{numbers.start}-{numbers.stop}"
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.attack", "--work", place],
+        [sys.executable, "-m", "tests.attack", "--work", ",".join(map(str, stretches))],
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"},
     )
     results: list[Result] = []
-    current, judging = _NONE, False
-    killed = threading.Event()
-
-    def kill() -> None:
-        killed.set()
-        process.kill()
-
-    clock = threading.Timer(_TO_BE_READY, kill)
-    clock.start()
-    assert process.stdout is not None
-    for line in process.stdout:
-        clock.cancel()
-        clock = threading.Timer(_UNSTOPPABLE, kill)
-        clock.start()
-        event: dict[str, Any] = json.loads(line)
-        if "start" in event:
-            current, judging = event["start"], False
-        elif "judging" in event:
-            judging = True
-        else:
-            results.append(Result(kind, seed, event["number"], event["what"],
-                                  Verdict(event["verdict"]), event["detail"],
-                                  event["seconds"]))  # fmt: skip
-            current = _NONE
-    process.stdout.close()
-    code = process.wait()
-    clock.cancel()
+    current, judging = "", False
+    with _Clock(process) as clock:
+        assert process.stdout is not None
+        for line in process.stdout:
+            clock.set(_UNSTOPPABLE)
+            event: dict[str, Any] = json.loads(line)
+            if "start" in event:
+                current, judging = event["start"], False
+            elif "judging" in event:
+                judging = True
+            else:
+                results.append(_result(current, Verdict(event.pop("verdict")), **event))
+        process.stdout.close()
+        code = process.wait()
     if code == 0:
         return results, None
-    if code > 0:
-        raise RuntimeError(f"the attack itself failed at {kind}/{seed}/{current}: replay it")
-    if killed.is_set():
+    if code > 0 or not current:
+        raise RuntimeError(f"the attack itself failed at {current or 'its beginning'}: replay it")
+    if clock.has_rung:
         verdict, detail = Verdict.SLOW, "it could not be stopped and was killed"
     elif judging:
         # The independent reader has died of the file, not dmrank, which had read it by then.
         verdict, detail = Verdict.RIGHT, f"not judged: the independent reader ended with {code}"
     else:
         verdict, detail = Verdict.SIGNAL, signal.Signals(-code).name
-    return results, Result(kind, seed, current, "see the replay", verdict, detail, _UNSTOPPABLE)
+    return results, _result(current, verdict, "see the replay", detail, 0.0)
+
+
+def _result(place: str, verdict: Verdict, what: str, detail: str, seconds: float) -> Result:
+    kind, seed, number = place.split("/")
+    return Result(kind, int(seed), int(number), what, verdict, detail, seconds)
+
+
+class _Clock:
+    """Kills a process that says nothing for too long."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process, self.has_rung = process, False
+
+    def __enter__(self) -> _Clock:
+        self.timer = threading.Timer(_TO_BE_READY, self._ring)
+        self.timer.start()
+        return self
+
+    def set(self, seconds: float) -> None:
+        """Wait so long from now on."""
+        self.timer.cancel()
+        self.timer = threading.Timer(seconds, self._ring)
+        self.timer.start()
+
+    def _ring(self) -> None:
+        self.has_rung = True
+        self.process.kill()
+
+    def __exit__(self, *error: object) -> None:
+        self.timer.cancel()

@@ -13,9 +13,9 @@ import signal
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.attack.case import Outcome, TimeIsUpError, Verdict, chance, judge
 from tests.attack.kinds import KINDS
@@ -28,24 +28,47 @@ SECONDS = 20.0
 FILE_SIZE = 1 << 30
 
 
-def work(kind: str, seed: int, numbers: range) -> None:
-    """Run some cases of one kind, and say line by line what happens to standard output."""
+class Stretch(NamedTuple):
+    """Some cases of one kind, in their order."""
+
+    kind: str
+    seed: int
+    numbers: range
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.seed}/{self.numbers.start}/{self.numbers.stop}"
+
+    @classmethod
+    def parse(cls, text: str) -> Stretch:
+        """Return what `str` made a text of."""
+        kind, seed, first, stop = text.split("/")
+        return cls(kind, int(seed), range(int(first), int(stop)))
+
+
+def work(stretches: list[Stretch]) -> None:
+    """Run cases, and say line by line what happens to standard output."""
     say = _private_output()
     _be_quiet()
     folder = Path(tempfile.mkdtemp(prefix="dmrank-attack-"))
     try:
-        _warm_up(kind, folder)
+        for kind in {stretch.kind: None for stretch in stretches}:
+            _warm_up(kind, folder)
         _limit()
-        for number in numbers:
-            say({"start": number})
+        for kind, seed, number in _each(stretches):
+            say({"start": f"{kind}/{seed}/{number}"})
             started = time.perf_counter()
             what, outcome = run_case(kind, seed, number, folder, lambda: say({"judging": True}))
             say({
-                "number": number, "what": what, "verdict": outcome.verdict,
+                "what": what, "verdict": outcome.verdict,
                 "detail": outcome.detail, "seconds": time.perf_counter() - started,
             })  # fmt: skip
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _each(stretches: list[Stretch]) -> Iterator[tuple[str, int, int]]:
+    for kind, seed, numbers in stretches:
+        yield from ((kind, seed, number) for number in numbers)
 
 
 def run_case(
