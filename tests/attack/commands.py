@@ -7,6 +7,7 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -29,22 +30,25 @@ class Ran(NamedTuple):
 
 def run(*arguments: object) -> Ran:
     """Run a command within this process; what it refuses is raised in its own words."""
-    out, said = StringIO(), StringIO()
-    code = 0
-    with (
-        patch.object(sys, "argv", ["dmrank", *map(str, arguments)]),
-        redirect_stdout(out),
-        redirect_stderr(said),
-    ):
-        try:
-            main()
-        except SystemExit as error:
-            code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+    said, code = StringIO(), 0
+    # A file, because a command may want to know where its output goes.
+    with TemporaryFile("w+", encoding="utf-8") as out:
+        with (
+            patch.object(sys, "argv", ["dmrank", *map(str, arguments)]),
+            redirect_stdout(out),
+            redirect_stderr(said),
+        ):
+            try:
+                main()
+            except SystemExit as error:
+                code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        out.seek(0)
+        printed = out.read()
     if code == 2:
         lines = said.getvalue().splitlines()
         message = lines[-1] if lines and lines[-1].startswith("dmrank: ") else said.getvalue()
         raise DataError(message)
-    return Ran(code, out.getvalue(), said.getvalue())
+    return Ran(code, printed, said.getvalue())
 
 
 def make(rng: random.Random, folder: Path) -> Case:

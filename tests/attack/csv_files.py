@@ -7,6 +7,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 
@@ -165,10 +166,8 @@ def readings(data: bytes, ending: str) -> list[Reading]:
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     found = []
     for lines in _ways_to_end_lines(text):
-        try:
+        with suppress(MustRefuseError):
             found.append(_read(lines, ending))
-        except (MustRefuseError, csv.Error):
-            continue
     return found
 
 
@@ -182,11 +181,8 @@ def _ways_to_end_lines(text: str) -> Iterator[str]:
 
 def _read(text: str, ending: str) -> Reading:
     separator = "\t" if ".tsv" in ending else _separator(re.split("[\r\n]", text, maxsplit=1)[0])
-    rows = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
-    table = [[cell.replace(_RETURN, "\r") for cell in row] for row in rows]
-    # A line without a cell is no row.
-    names, *rest = table or [[]]
-    content = [row for row in rest if row]
+    # A line without a cell is no row, and not the header either.
+    names, *content = [row for row in _split(text, separator) if row] or [[]]
     if len(set(names)) < len(names) or any(len(row) > len(names) for row in content):
         raise MustRefuseError
     if not content or "user" not in names or "item" not in names:
@@ -196,6 +192,19 @@ def _read(text: str, ending: str) -> Reading:
         for place, name in enumerate(names)
     }
     return _interpret(columns, separator)
+
+
+def _split(text: str, separator: str) -> list[list[str]]:
+    """Return the cells; where a quote is never closed, what is between separators on a line."""
+    try:
+        rows = [*csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)]
+    except csv.Error:
+        rows = [
+            [re.sub('^"(.*)"$', r"\1", cell) for cell in line.split(separator)]
+            for line in re.split("\r\n|\r|\n", text)
+            if line
+        ]
+    return [[cell.replace(_RETURN, "\r") for cell in row] for row in rows]
 
 
 def _separator(header: str) -> str:
