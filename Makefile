@@ -31,7 +31,7 @@ kill: .venv/dev.stamp ## kill commands at random moments, and run them again
 bounds: .venv/dev.stamp ## the test suite with every index of compiled code checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/pytest -n 2 --dist worksteal
 
-mutants: .venv/dev.stamp ## change lines of the core at random, and see that a test notices
+mutants: .venv/mutants.stamp ## change lines of the core at random, and see that a test notices
 	$(BIN)/python benchmarks/mutants.py --sample $(MUTANTS) --seed $(SEED)
 
 coverage: .venv/dev.stamp ## which lines and branches the test suite passes
@@ -48,7 +48,7 @@ bench: .venv/dev.stamp ## speed and memory beside pandas and others (see docs/be
 	$(BIN)/python benchmarks/ratings.py
 
 clean: ## remove the environment and every cache
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .numba-bounds .coverage mutants demo
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .numba-bounds .coverage demo
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -61,4 +61,8 @@ clean: ## remove the environment and every cache
 
 .venv/dev.stamp: .venv/core.stamp
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+.venv/mutants.stamp: .venv/dev.stamp
+	$(PIP) --editable '.[mutants]'
 	@touch $@
