@@ -35,8 +35,7 @@ mutants: .venv/mutants.stamp ## change lines of the core at random, and see that
 	$(BIN)/python benchmarks/mutants.py --sample $(MUTANTS) --seed $(SEED)
 
 coverage: .venv/dev.stamp ## which lines and branches the test suite passes
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/directional tests/metrics \
-	  tests/ranking tests/compiled tests/data
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/metrics
 	$(BIN)/python -m coverage run --append -m pytest
 	$(BIN)/python -m coverage report --sort cover
 
