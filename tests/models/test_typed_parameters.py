@@ -8,6 +8,7 @@ import dmrank
 from dmrank.models import MODELS
 
 api = pytest.importorskip("mypy.api")
+COMPOSITE = ("Blend", "Hurdle")
 ROOT = Path(__file__).parents[2]
 
 
@@ -20,6 +21,11 @@ def test_a_misspelt_or_mistyped_parameter_is_refused_by_mypy(tmp_path: Path, mon
             f"dmrank.{name}(seed='three')",
             f"{name.lower()}: dmrank.{name} = dmrank.{name}(seed=3, threads=None)",
         ]
+    lines += [
+        "dmrank.Blend(members=['EASE', dmrank.IALS()])",
+        "dmrank.Hurdle(ease={'dropout': 0.2})",
+    ]
+    lines += [f"dmrank.Blend({name.lower()}={{}})" for name in names if name not in COMPOSITE]
     snippet = tmp_path / "snippet.py"
     snippet.write_text("\n".join(lines))
     monkeypatch.setenv("MYPYPATH", str(Path(dmrank.__file__).parents[1]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dmrank.data.ratings import Ratings
 from dmrank.directional.families import Gaussian
 from dmrank.fitted.profiles import NewRows, Profiles
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.base import Model
 from dmrank.models.config import Count, NotNegative, takes
 from dmrank.models.cooccurrence import Cooccurrence  # noqa: F401 (a member by its name)
@@ -19,15 +20,37 @@ from dmrank.models.kinds.composite import (
     halves,
 )
 from dmrank.models.kinds.exposure import DEFAULT_MEMBERS, Exposure, learn_exposure, sized_members
+from dmrank.models.kinds.member_layouts import members_layout
 from dmrank.support.arrays import Array, Codes, Float32s
+from dmrank.support.layouts import Layout
 from dmrank.training.blending.weights import Loss
+
+if TYPE_CHECKING:
+    # A constructor also takes names or models: `CompositeConfig.gathered` makes a dict of them.
+    Members: TypeAlias = Any
+else:
+    Members = dict[str, dict[str, Any]]
 
 
 class BlendConfig(CompositeConfig):
     """Parameters of Blend; those of a member are given as ``ease.regularization``."""
 
-    members: dict[str, dict[str, Any]] = DEFAULT_MEMBERS
+    members: Members = DEFAULT_MEMBERS
     """The members by name, with parameters that differ from their defaults."""
+    if TYPE_CHECKING:  # what is given by the name of a member goes into `members`
+        cooccurrence: dict[str, Any] = {}
+        dmr: dict[str, Any] = {}
+        ease: dict[str, Any] = {}
+        efm: dict[str, Any] = {}
+        exsae: dict[str, Any] = {}
+        ials: dict[str, Any] = {}
+        itemmean: dict[str, Any] = {}
+        mbpr: dict[str, Any] = {}
+        mixedeffects: dict[str, Any] = {}
+        mter: dict[str, Any] = {}
+        popularity: dict[str, Any] = {}
+        ptf: dict[str, Any] = {}
+        spsmtl: dict[str, Any] = {}
     loss: Loss = "directional"
     """What weights are learned by: the directional criterion, or a logistic or softmax loss."""
     margin: NotNegative = 0.2
@@ -86,6 +109,9 @@ class Blend(CompositeModel):
 
     def settle(self, parts: Parts, train: Ratings, validation: Ratings | None) -> dict[str, Array]:
         return weighed(self.config, parts.models, train, validation).to_arrays()
+
+    def layout(self, sizes: Sizes) -> Layout:
+        return members_layout(self.members_among(sizes.shapes), sizes, sizes.items)
 
     def _exposure(self) -> Exposure:
         def make() -> Exposure:

@@ -28,10 +28,7 @@ class Cooccurrence(ItemWeightsModel):
     `training.least_squares.cooccurrence`). The values of the ratings play no part. In sparse data
     and in catalogues of any size: it takes memory by the neighbours that are kept.
 
-    Parameters
-    ----------
-    **parameters
-        See :class:`CooccurrenceConfig`.
+    Its parameters are those of :class:`CooccurrenceConfig`.
 
     Examples
     --------

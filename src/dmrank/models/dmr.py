@@ -16,10 +16,11 @@ from dmrank.directional.families import Family, Gaussian, Student
 from dmrank.directional.packing import unpack
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, takes
 from dmrank.models.kinds.factored import FactorConfig, FactorModel
 from dmrank.support.arrays import Array, Codes, Floats
-from dmrank.support.errors import ConfigError
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.data import TrainingData
 from dmrank.training.loop import RunIterations
 from dmrank.training.means import item_means, standard_popularity
@@ -29,6 +30,7 @@ from dmrank.training.pairwise.parameters import (
     Accumulators,
     Covariance,
     Parameters,
+    covariance_rows,
     empty_accumulators,
     initial_parameters,
     start_at_popularity,
@@ -97,10 +99,7 @@ class DMR(FactorModel):
     Σ_(u,i,j) ln ∫_ξ^∞ p(γ d) dγ + ln p(Θ) (paper Eq. 4), with D_uij ~ N(μ, Σ_uij),
     μ = (U_u * (V_i − V_j)) Wᵀ and Σ_uij = 2λΣ_u + (1−λ)(Σ_i + Σ_j) (paper 3.2).
 
-    Parameters
-    ----------
-    **parameters
-        See :class:`DMRConfig`.
+    Its parameters are those of :class:`DMRConfig`.
 
     Examples
     --------
@@ -127,11 +126,10 @@ class DMR(FactorModel):
         """Return the model with every parameter as in the paper; `margin=0` is its Yelp setting."""
         settings: dict[str, Any] = {
             "factors": 10, "margin": 0.2, "user_weight": 0.5, "regularization": 0.01,
-            "learning_rate": 0.03, "covariance_learning_rate": 0.03,
+            "learning_rate": 0.03, "covariance_learning_rate": 0.03, "first_look": None,
             "iterations": 40_000, "batch_size": 2_000, "rated_share": 0.0, "hard_negatives": 1,
             "covariance": "personalized", "family": "gaussian", "prior_at": "paper",
-            "nonnegative": True, "item_offsets": False, "missing": "zero",
-            "popularity_start": 0.0, "first_look": None,
+            "nonnegative": True, "item_offsets": False, "missing": "zero", "popularity_start": 0.0,
         }  # fmt: skip
         return cls(**settings | changes)
 
@@ -169,15 +167,7 @@ class DMR(FactorModel):
 
     def _prior(self, sigma_prior: Floats) -> CovariancePrior:
         """Return the inverse-Wishart prior of every Σ (paper 3.2.2)."""
-        size = len(sigma_prior)
-        strength = self.config.prior_strength
-        nu = size + 10.0 if strength is None else strength
-        if nu <= size - 1:
-            raise ConfigError(
-                f"prior_strength={nu:g}: with {size} aspects it must be above {size - 1}"
-            )
-        factor = nu if self.config.prior_at == "paper" else nu + size + 1
-        return CovariancePrior(factor * sigma_prior, nu)
+        return CovariancePrior.around(sigma_prior, self.config.prior_strength, self.config.prior_at)
 
     def family(self) -> Family:
         if self.config.family == "student":
@@ -248,6 +238,12 @@ class DMR(FactorModel):
         of_user = unpack(by_user[users], size).astype(np.float64)
         of_item = unpack(arrays["item_covariances"][items], size).astype(np.float64)
         return weight * of_user + (1 - weight) * of_item
+
+    def layout(self, sizes: Sizes) -> Layout:
+        return {**super().layout(sizes), "prior_covariance": floats(sizes.aspects, sizes.aspects)}
+
+    def _covariances(self, sizes: Sizes) -> tuple[int, int]:
+        return covariance_rows(self.config.covariance, sizes.users, sizes.items)
 
     def aspect_relevance(self, users: Codes, items: Codes, aspect: int) -> Floats:
         """Return the correlation of each aspect with the one that ranks (paper 4.5)."""

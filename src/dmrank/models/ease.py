@@ -56,10 +56,7 @@ class EASE(ItemWeightsModel):
     well conditioned, and no weight of 10,000 beers was off by more than 1e-6. With
     `weights_per_item` it is computed as before and then stored sparse; the fit says what was lost.
 
-    Parameters
-    ----------
-    **parameters
-        See :class:`EASEConfig`.
+    Its parameters are those of :class:`EASEConfig`.
 
     Examples
     --------

@@ -52,10 +52,7 @@ class MBPR(FactorModel):
     unrated j that scores high teaches more than a blind one, on every file that was tried: by
     default it is the best-scored of five.
 
-    Parameters
-    ----------
-    **parameters
-        See :class:`MBPRConfig`.
+    Its parameters are those of :class:`MBPRConfig`.
 
     Examples
     --------

@@ -9,9 +9,11 @@ import numpy as np
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.base import Model
 from dmrank.models.config import Config, takes
 from dmrank.support.arrays import Array, Float32s
+from dmrank.support.layouts import Layout, floats
 
 
 class PopularityConfig(Config):
@@ -23,10 +25,7 @@ class Popularity(Model):
 
     One score for all aspects and users; the bar that every personal ranking has to clear.
 
-    Parameters
-    ----------
-    **parameters
-        See :class:`PopularityConfig`.
+    Its parameters are those of :class:`PopularityConfig`.
 
     Examples
     --------
@@ -53,6 +52,9 @@ class Popularity(Model):
 
     def fold_in_items(self, profiles: Profiles) -> dict[str, Array]:
         return {"counts": profiles.counts.astype(np.float32)}
+
+    def layout(self, sizes: Sizes) -> Layout:
+        return {"counts": floats(sizes.items, low=0)}
 
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         users = np.full((len(self.catalogue.users), 1), weights.sum(), dtype=np.float32)
