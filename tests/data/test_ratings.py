@@ -1,5 +1,8 @@
 """Ratings are one immutable value that does not depend on the order of the rows."""
 
+import subprocess
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,7 +16,6 @@ from dmrank import (
     UnknownAspectError,
     UnknownItemError,
     UnknownUserError,
-    UnsupportedError,
 )
 from tests.strategies import ratings as any_ratings
 
@@ -86,13 +88,34 @@ def test_pandas_gets_the_same_table(small: Ratings) -> None:
     assert table.merge(small.to_pandas(), on=["user", "item"]).shape == (3, 8)
 
 
-def test_without_pyarrow_the_extra_is_named(small: Ratings, monkeypatch) -> None:
-    def missing(_: object) -> None:
-        raise ModuleNotFoundError("pa is required", name="pyarrow")
+_WITHOUT_PYARROW = """
+import sys
 
-    monkeypatch.setattr(pl.DataFrame, "to_pandas", missing)
-    with pytest.raises(UnsupportedError, match=r"needs pyarrow.*pip install dmrank\[pandas\]"):
-        small.to_pandas()
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "pyarrow":
+            raise ModuleNotFoundError(name, name="pyarrow")
+
+sys.meta_path.insert(0, Missing())
+import dmrank, pandas
+frame = pandas.DataFrame({"user": ["ann"], "item": [7], "r": [5.0]})
+for ask in (
+    lambda: dmrank.read_ratings(frame),
+    dmrank.Ratings.from_arrays([1], [2], [[3]], aspects=["r"]).to_pandas,
+):
+    try:
+        ask()
+    except dmrank.UnsupportedError as error:
+        print(error)
+"""
+
+
+def test_without_pyarrow_the_extra_is_named() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_PYARROW], capture_output=True, text=True, check=True
+    )
+    said = "a pandas table needs pyarrow, which is not installed: pip install dmrank[pandas]"
+    assert run.stdout.splitlines() == [said, said]
 
 
 def test_rows_are_sorted_by_user_then_item(small: Ratings) -> None:

@@ -23,7 +23,12 @@ def to_pandas(table: pl.DataFrame) -> DataFrame:
     try:
         return table.to_pandas()
     except ImportError as error:
-        raise UnsupportedError(
-            f"a pandas table needs {error.name or 'pandas'}, which is not installed: "
-            "pip install dmrank[pandas]"
-        ) from None
+        raise without_pandas(error) from None
+
+
+def without_pandas(error: ImportError) -> UnsupportedError:
+    """Return the error of a table that needs the extra `pandas`."""
+    return UnsupportedError(
+        f"a pandas table needs {error.name or 'pyarrow'}, which is not installed: "
+        "pip install dmrank[pandas]"
+    )

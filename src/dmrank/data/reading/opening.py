@@ -21,6 +21,7 @@ from dmrank.data.reading.quoting import count_rows
 from dmrank.data.reading.tables import UNREADABLE, Table, Types
 from dmrank.support.errors import DataError, first_line
 from dmrank.support.files import table_format
+from dmrank.support.frames import without_pandas
 
 #: What separates the columns of a csv whose header has no comma; spreadsheets write semicolons.
 _SEPARATORS = (";", "\t", "|")
@@ -77,6 +78,8 @@ def _to_polars(table: Any) -> pl.DataFrame:
 def _to_series(name: str, column: Any) -> pl.Series:
     try:
         return pl.Series(name, column)
+    except ImportError as error:
+        raise without_pandas(error) from None
     except (TypeError, ValueError, NotImplementedError):
         types = sorted({type(value).__name__ for value in column if value is not None})
         if types == ["float", "int"]:
