@@ -124,12 +124,12 @@ def parse_scale(given: list[str] | None) -> ScaleLike | None:
         name, _, bounds = text.rpartition("=")
         if name in named:
             what = f"of {name!r} " if name else ""
-            raise ConfigError(f"scale {what}is given twice: give it once")
+            raise ConfigError(f"--scale {what}is given twice: give it once")
         low, _, high = bounds.partition(":")
         try:
             named[name] = (float(low), float(high))
         except ValueError:
-            raise ConfigError(f"scale {text!r} is not LOW:HIGH or ASPECT=LOW:HIGH") from None
+            raise ConfigError(f"--scale {text!r} is not LOW:HIGH or ASPECT=LOW:HIGH") from None
     if "" in named and len(named) > 1:
-        raise ConfigError("give one scale for all aspects, or ASPECT=LOW:HIGH for each")
+        raise ConfigError("give one --scale for all aspects, or ASPECT=LOW:HIGH for each")
     return named.get("", named)

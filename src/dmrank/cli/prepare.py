@@ -94,7 +94,7 @@ def _parse_shares(text: str) -> tuple[float, float, float]:
         train, validation, test = (float(share) for share in text.split(","))
     except ValueError:
         raise ConfigError(
-            f"shares {text!r} are not three numbers: write them as 0.7,0.15,0.15"
+            f"--shares {text!r} are not three numbers: write them as 0.7,0.15,0.15"
         ) from None
     check_shares(train, validation, test)
     return train, validation, test
