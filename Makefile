@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format bench clean
+.PHONY: help demo test attack kill bounds mutants coverage format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,27 @@ test: .venv/dev.stamp ## lint, type checks and the whole test suite
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal
 
+SEED ?= 0
+CASES ?= 50000
+KILLS ?= 100
+MUTANTS ?= 100
+attack: .venv/dev.stamp ## hostile inputs, 50,000 in less than an hour (SEED=7 for others)
+	$(BIN)/python -m tests.attack --cases $(CASES) --seed $(SEED) --report docs/reliability.md
+
+kill: .venv/dev.stamp ## kill commands at random moments, and run them again
+	$(BIN)/python benchmarks/kill.py --times $(KILLS) --seed $(SEED)
+
+bounds: .venv/dev.stamp ## the test suite with every index of compiled code checked
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/pytest -n 2 --dist worksteal
+
+mutants: .venv/mutants.stamp ## change lines of the core at random, and see that a test notices
+	$(BIN)/python benchmarks/mutants.py --sample $(MUTANTS) --seed $(SEED)
+
+coverage: .venv/dev.stamp ## which lines and branches the test suite passes
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/metrics
+	$(BIN)/python -m coverage run --append -m pytest
+	$(BIN)/python -m coverage report --sort cover
+
 format: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -26,7 +47,7 @@ bench: .venv/dev.stamp ## speed and memory beside pandas and others (see docs/be
 	$(BIN)/python benchmarks/ratings.py
 
 clean: ## remove the environment and every cache
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis demo
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .numba-bounds .coverage demo
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -39,4 +60,8 @@ clean: ## remove the environment and every cache
 
 .venv/dev.stamp: .venv/core.stamp
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+.venv/mutants.stamp: .venv/dev.stamp
+	$(PIP) --editable '.[mutants]'
 	@touch $@

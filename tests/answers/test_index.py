@@ -20,6 +20,7 @@ from dmrank import (
     UnknownUserError,
     UnsupportedError,
 )
+from tests.damage import flipped, forged
 
 QUICK = {"iterations": 300, "factors": 6, "batch_size": 256, "seed": 1, "threads": 1}
 
@@ -134,3 +135,36 @@ def test_bad_questions_are_typed_errors(index, ratings) -> None:
         index.model.index(clusters=0)
     with pytest.raises(UnsupportedError, match="no dot products"):
         EASE(regularization=1).fit(ratings).index()
+
+
+def test_a_flipped_bit_of_an_index_is_refused(index, tmp_path: Path) -> None:
+    path = index.save(tmp_path / "hotels.index")
+    for content in flipped(path.read_bytes(), count=60, seed=1):
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError):
+            ApproximateIndex.load(path, index.model).recommend("u000003")
+
+
+@pytest.mark.parametrize(
+    ("array", "value"),
+    [
+        ("centres", np.nan),
+        ("centres", np.inf),
+        ("centres", 3e38),
+        ("reach", np.nan),
+        ("reach", -1),
+        ("blocks", np.nan),
+        ("blocks", 3e38),
+        ("codes", -1),
+        ("codes", 2**31 - 1),
+        ("pointer", 2**62),
+        ("pointer", -1),
+    ],
+)
+def test_an_index_that_somebody_forged_is_refused(index, tmp_path: Path, array, value) -> None:
+    def put(arrays: dict[str, np.ndarray], _: object) -> None:
+        arrays[array].flat[1] = value
+
+    path = forged(index.save(tmp_path / "hotels.index"), tmp_path / "forged.index", put)
+    with pytest.raises(ModelFileError, match=f"its array '{array}'"):
+        ApproximateIndex.load(path, index.model).recommend("u000003")

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dmrank import ConfigError
+from dmrank import ConfigError, DataError
 from dmrank.experiments.folder import RunFolder
 
 SETTINGS = {"data": "hotels", "budget": {"name": "quick"}}
@@ -92,3 +92,36 @@ def test_run_time_is_the_sum_of_all_parts(tmp_path: Path) -> None:
     RunFolder(tmp_path / "run", SETTINGS).add_seconds("another step", 4.0)
     assert RunFolder(tmp_path / "run", SETTINGS).seconds() == 7.5
     assert RunFolder(tmp_path / "run", SETTINGS).seconds({"a step"}) == 3.5
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"PAR1", b"\xff\xfe", b"[1]"])
+def test_damaged_work_is_named(tmp_path: Path, content: bytes) -> None:
+    folder = RunFolder(tmp_path, SETTINGS)
+    folder.keep_table("one", lambda: pl.DataFrame({"a": [1]}))
+    folder.keep_values("one", lambda: {"a": 1})
+    for ending in (".parquet", ".json"):
+        folder.kept(f"one{ending}").write_bytes(content)
+    for keep in (folder.keep_table, folder.keep_values):
+        with pytest.raises(DataError, match=r"work/one.* is damaged.*delete it, and it is made"):
+            keep("one", dict)
+
+
+def test_times_are_written_whole_and_refused_if_damaged(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path, SETTINGS)
+    folder.add_seconds("a", 1.0)
+    folder.add_seconds("b", 2.0)
+    assert folder.seconds() == 3
+    folder.kept("seconds.jsonl").write_text('["a", 1.0]\n["b", ')
+    with pytest.raises(DataError, match="delete it to count times anew"):
+        folder.seconds()
+
+
+def test_a_list_of_files_never_leads_out_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("kept")
+    folder = RunFolder(tmp_path / "run", SETTINGS)
+    folder.kept("written.json").parent.mkdir()
+    for names in ('["../precious"]', f'["{tmp_path}/precious"]', "3", "[3]"):
+        folder.kept("written.json").write_text(names)
+        with pytest.raises(DataError, match="names no files of the report"):
+            folder.finish_report([], [])
+    assert (tmp_path / "precious").exists()

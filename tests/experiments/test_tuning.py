@@ -1,5 +1,7 @@
 """Tuning finds good parameters, repeats itself, and goes on where it was cut off."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,24 @@ def test_mistakes_are_refused_before_anything_is_fitted(split: Split) -> None:
         tune("ItemMean", split, strategy="gird")
     with pytest.raises(ConfigError, match="at least one setting"):
         tune("ItemMean", split, trials=0)
+
+
+@pytest.mark.parametrize("damage", ["text", "half", "zeros", "foreign", "no seconds"])
+def test_a_damaged_file_of_trials_is_refused(split: Split, tmp_path: Path, damage: str) -> None:
+    storage = tmp_path / "trials.db"
+    tune(Knob, split, trials=2, space=SPACE, storage=storage)
+    content = storage.read_bytes()
+    if damage == "no seconds":
+        with closing(sqlite3.connect(storage)) as database, database:
+            database.execute("DELETE FROM trial_user_attributes")
+    else:
+        storage.write_bytes(
+            {
+                "text": b"no trials",
+                "half": content[: len(content) // 2],
+                "zeros": content[:100] + bytes(4_000) + content[4_100:],
+                "foreign": b"SQLite format 3\0" + bytes(5_000),
+            }[damage]
+        )
+    with pytest.raises(ConfigError, match=r"trials\.db cannot be read as a file of trials"):
+        tune(Knob, split, trials=3, space=SPACE, storage=storage)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dmrank import DataError, Ratings
+from dmrank.support.containers import write_container
 from dmrank.support.files import atomic_path
 
 
@@ -28,7 +29,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert [file.name for file in tmp_path.iterdir()] == ["kept.txt"]
 
 
-def test_a_killed_write_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_killed_write_leaves_the_old_file_and_the_next_one_clears_up(tmp_path: Path) -> None:
     target = tmp_path / "kept.txt"
     target.write_text("old")
     script = (
@@ -43,8 +44,20 @@ def test_a_killed_write_leaves_the_old_file(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
+        with atomic_path(target) as path:
+            path.write_text("new")
+        left = {file.name for file in tmp_path.iterdir()} - {"kept.txt"}
+        assert len(left) == 1, "what a living process writes is not touched"
+        target.write_text("old")
         os.kill(process.pid, signal.SIGKILL)
     assert target.read_text() == "old"
+    assert {file.name for file in tmp_path.iterdir()} == left | {"kept.txt"}
+    with atomic_path(tmp_path / "another.txt") as path:
+        path.write_text("new")
+    assert (tmp_path / left.pop()).exists(), "parts of other targets are left alone"
+    with atomic_path(target) as path:
+        path.write_text("new")
+    assert {file.name for file in tmp_path.iterdir()} == {"kept.txt", "another.txt"}
 
 
 def test_new_files_have_ordinary_permissions(tmp_path: Path) -> None:
@@ -53,6 +66,23 @@ def test_new_files_have_ordinary_permissions(tmp_path: Path) -> None:
     with atomic_path(tmp_path / "atomic") as path:
         path.write_text("x")
     assert (tmp_path / "atomic").stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_model_files_follow_the_umask(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        path = write_container(tmp_path / "file", {}, {}, content="model")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_a_name_may_be_as_long_as_names_can_be(tmp_path: Path) -> None:
+    target = tmp_path / ("ü" * 125 + ".json")
+    with atomic_path(target) as path:
+        path.write_text("x")
+    assert target.read_text() == "x"
 
 
 def test_a_directory_is_not_a_file(tmp_path: Path, hotels: Ratings) -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dmrank import ConfigError
+from dmrank import ConfigError, ModelFileError
 from dmrank.training.checkpoints import Checkpoint
 from dmrank.training.history import History
 from dmrank.training.loop import Schedule, train
+from tests.damage import flipped, forged
 
 
 class Climb:
@@ -150,8 +151,9 @@ def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
 
 def test_states_are_saved_at_intervals_and_at_the_end(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path, {}, every_seconds=3_600)
-    Climb().train(checkpoint=checkpoint)
-    saved = checkpoint.load()
+    climb = Climb()
+    climb.train(checkpoint=checkpoint)
+    saved = checkpoint.load(climb.parameters, climb.state)
     assert saved is not None
     assert saved.iteration == 100
 
@@ -187,3 +189,40 @@ def test_a_model_that_is_learned_in_one_step_has_no_iterations_to_tell() -> None
     assert repr(history) == "History(validation 0.2500)"
     history.add(2, float("nan"), 0.2)
     assert repr(history) == "History(2 iterations, best validation 0.2500 at 1)"
+
+
+@pytest.mark.parametrize("lost", ["x", "best.x", "steps"])
+def test_a_checkpoint_without_one_of_its_arrays_is_refused(tmp_path: Path, lost: str) -> None:
+    checkpoint = Checkpoint(tmp_path, {}, every_seconds=0)
+    climb = Climb()
+    climb.train(checkpoint=checkpoint)
+    forged(checkpoint.path, checkpoint.path, lambda arrays, _: arrays.pop(lost))
+    with pytest.raises(ModelFileError, match=f"lacks the array '{lost}'"):
+        Climb().train(checkpoint=checkpoint)
+
+
+def test_a_flipped_bit_of_a_checkpoint_is_refused(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path, {}, every_seconds=0)
+    Climb().train(checkpoint=checkpoint)
+    for content in flipped(checkpoint.path.read_bytes(), count=100, seed=1):
+        checkpoint.path.write_bytes(content)
+        with pytest.raises(ModelFileError):
+            Climb().train(checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"iteration": -1},
+        {"iteration": "60"},
+        {"since_best": None},
+        {"run": []},
+        {"history": {"iterations": [1], "objective": [], "validation": [], "stopped": ""}},
+    ],
+)
+def test_a_checkpoint_with_another_header_is_refused(tmp_path: Path, change: dict) -> None:
+    checkpoint = Checkpoint(tmp_path, {}, every_seconds=0)
+    Climb().train(checkpoint=checkpoint)
+    forged(checkpoint.path, checkpoint.path, lambda _, about: about.update(change))
+    with pytest.raises(ModelFileError, match="is not a checkpoint that this version can read"):
+        Climb().train(checkpoint=checkpoint)

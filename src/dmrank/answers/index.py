@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
+from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from dmrank.answers.lists import Filters, check_length, known_users, list_table
 from dmrank.answers.vectors import rating_vectors
@@ -16,12 +18,13 @@ from dmrank.fitted.contract import By, FittedModel
 from dmrank.fitted.scorers import Vectors, make_ranker
 from dmrank.ranking.cluster_search import top_n_of_clusters
 from dmrank.ranking.partition import Partition, make_partition
-from dmrank.support.arrays import Bools, Float32s
+from dmrank.support.arrays import Arrays, Bools, Float32s
 from dmrank.support.containers import read_container, write_container
 from dmrank.support.errors import ConfigError, ModelFileError
+from dmrank.support.layouts import checked_arrays
+from dmrank.support.lazy_arrays import LazyArrays
+from dmrank.support.metadata import Metadata
 
-#: Version of the index file.
-_FORMAT = 1
 #: A search looks into this share of the clusters.
 _SHARE = 0.035
 #: And into so many at least: in a small catalogue a few clusters hold little.
@@ -80,6 +83,7 @@ class ApproximateIndex:
         self._weights = model.weights(by)
         self._answers_any_mix = _same_items_for_all_mixes(model)
         self._partition = partition
+        self._checked: Arrays = {"blocks": partition.blocks}
         self.probes = (
             max(int(np.ceil(_SHARE * self.clusters)), _FEWEST) if probes is None else probes
         )
@@ -135,7 +139,7 @@ class ApproximateIndex:
         seen = filters.excluded(catalogue, codes)
         best = top_n_of_clusters(
             vectors.of_users(codes),
-            self._partition,
+            self._searched(),
             self.probes,
             n,
             *seen,
@@ -164,9 +168,9 @@ class ApproximateIndex:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the index into a file, whole or not at all."""
-        arrays = self._partition._asdict()
+        arrays = self._searched()._asdict()
         metadata = {"n_items": arrays.pop("n_items"), "largest": arrays.pop("largest")}
-        return write_container(path, arrays, metadata, format_=_FORMAT)
+        return write_container(path, arrays, metadata, content="index")
 
     @classmethod
     def load(
@@ -186,17 +190,17 @@ class ApproximateIndex:
         model, by, probes
             The model and the mix that it was built from, and how widely to search.
         """
-        arrays, metadata = read_container(path, format_=_FORMAT)
-        parts: dict[str, Any] = {**arrays, **metadata}
-        try:
-            partition = Partition(**parts)
-        except TypeError:
-            raise ModelFileError(f"{path} is not an index: build one with model.index()") from None
+        partition, checked = read_partition(path)
         if not _is_of(partition, rating_vectors(model, by).items, model.catalogue.rated_items):
             raise ModelFileError(f"{path} was built from another model or mix: build it again")
         loaded = cls.__new__(cls)
         loaded._take(model, by, partition, probes)
+        loaded._checked = checked
         return loaded
+
+    def _searched(self) -> Partition:
+        """Return the partition; vectors of a file are checked before the first search in them."""
+        return self._partition._replace(blocks=self._checked["blocks"])
 
     def __len__(self) -> int:
         return len(self._partition.codes)
@@ -204,6 +208,29 @@ class ApproximateIndex:
     def __repr__(self) -> str:
         name, size = type(self.model).__name__, f"{len(self):,} items, {self.clusters:,} clusters"
         return f"{type(self).__name__}({name}, {size}, probes={self.probes})"
+
+
+class _About(Metadata):
+    """What the header of an index says."""
+
+    content: ClassVar[str] = "an index"
+
+    n_items: NonNegativeInt
+    largest: Annotated[FiniteFloat, Field(ge=0)]
+
+
+def read_partition(path: str | os.PathLike[str]) -> tuple[Partition, LazyArrays]:
+    """Open the partition of an index, and its arrays; vectors, the bulk, are not checked yet."""
+    container = read_container(path, content="index")
+    about = _About.read(container.metadata, path)
+    layout = Partition.layout(container.shapes, about.n_items, about.largest)
+    arrays = checked_arrays(container.arrays, layout, path)
+    blocks = container.unchecked["blocks"]
+    fault = replace(layout["blocks"], finite=False).fault(blocks, {})
+    if fault:
+        raise ModelFileError(f"{path} is damaged: its array 'blocks' {fault}")
+    parts: dict[str, Any] = {name: arrays[name] for name in layout if name != "blocks"}
+    return Partition(**parts, blocks=blocks, **about.model_dump()), arrays
 
 
 def _same_items_for_all_mixes(model: FittedModel) -> bool:

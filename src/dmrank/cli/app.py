@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dmrank.cli.aspects import aspects
+from dmrank.cli.check import check
 from dmrank.cli.commands import CommandGroup, Quiet, add_command, examples, silenced
 from dmrank.cli.compare import compare
 from dmrank.cli.demo import demo
@@ -71,7 +72,7 @@ def options(
 # In the order of the help text.
 for command in (
     *(demo, stats, prepare, fit, evaluate, recommend, compare, explain),
-    *(tune, paper, extract, warm_up),
+    *(tune, paper, extract, check, warm_up),
 ):
     add_command(app, command)
 app.add_typer(aspects, name="aspects")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import polars as pl
 
-from dmrank.support.errors import ConfigError
-from dmrank.support.files import atomic_path, write_table
+from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.files import atomic_path, read_json, write_table
 
 _SETTINGS = "settings.json"
+#: What to do about finished work that is damaged.
+_REMEDY = "delete it, and it is made again"
 _SECONDS = "seconds.jsonl"
 _WRITTEN = "written.json"
 #: Beside the settings: which models the last report was on. Work is kept by model, so that another
@@ -48,7 +50,9 @@ class RunFolder:
     def finish_report(self, models: Collection[str], files: Collection[str]) -> None:
         """Note what the report is on, and remove files of the report before that it has not."""
         before = self.kept(_WRITTEN)
-        written = json.loads(before.read_text(encoding="utf-8")) if before.exists() else []
+        written = read_json(before, _REMEDY) if before.exists() else []
+        if not isinstance(written, list) or not all(map(_is_inside, written)):
+            raise DataError(f"{before} is damaged, it names no files of the report: {_REMEDY}")
         if written != sorted(files):
             for name in set(written) - set(files):
                 (self.path / name).unlink(missing_ok=True)
@@ -69,7 +73,11 @@ class RunFolder:
         if not target.exists():
             write_table(make(), target)
             self.pieces += 1
-        return pl.read_parquet(target)
+        try:
+            return pl.read_parquet(target)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            reason = str(error).splitlines()[0]
+            raise DataError(f"{target} is damaged ({reason}): {_REMEDY}") from None
 
     def keep_values(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return plain values that were found before, or find and keep them."""
@@ -79,26 +87,40 @@ class RunFolder:
             with atomic_path(target) as temporary:
                 temporary.write_text(text, encoding="utf-8")
             self.pieces += 1
-        values: dict[str, Any] = json.loads(target.read_text(encoding="utf-8"))
+        values: dict[str, Any] = read_json(target, _REMEDY)
+        if not isinstance(values, dict):
+            raise DataError(f"{target} is damaged, it holds no values: {_REMEDY}")
         return values
 
     def add_seconds(self, step: str, seconds: float) -> None:
         """Remember how long a step took."""
         target = self.kept(_SECONDS)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps([step, round(seconds, 1)]) + "\n")
+        before = target.read_text(encoding="utf-8") if target.exists() else ""
+        with atomic_path(target) as temporary:
+            line = json.dumps([step, round(seconds, 1)]) + "\n"
+            temporary.write_text(before + line, encoding="utf-8")
 
     def seconds(self, steps: Collection[str] | None = None) -> float:
         """Return how long finished steps took, in however many parts; by default all of them."""
         target = self.kept(_SECONDS)
-        text = target.read_text(encoding="utf-8") if target.exists() else ""
-        lines = [json.loads(line) for line in text.splitlines()]
-        return float(sum(took for step, took in lines if steps is None or step in steps))
+        try:
+            text = target.read_text(encoding="utf-8") if target.exists() else ""
+            lines = [json.loads(line) for line in text.splitlines()]
+            return float(sum(took for step, took in lines if steps is None or step in steps))
+        except (ValueError, TypeError):
+            raise DataError(f"{target} is damaged: delete it to count times anew") from None
 
     def kept(self, name: str) -> Path:
         """Return where a piece of finished work is kept."""
         return self.path / "work" / name
+
+
+def _is_inside(name: object) -> bool:
+    """Return whether it is a path that leads to no other folder, and may be removed."""
+    if not isinstance(name, str):
+        return False
+    path = PurePath(name)
+    return not path.is_absolute() and ".." not in path.parts
 
 
 def _read_settings(path: Path) -> dict[str, Any]:

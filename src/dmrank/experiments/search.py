@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -34,6 +36,8 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 _FIRST_RUNG = 3
 _REDUCTION = 3
 _PRUNED = "pruned"
+#: What reading trials raises if the content of their file is not what was written.
+_OF_DAMAGED_TRIALS = (ValueError, KeyError, TypeError, RuntimeError)
 
 
 class ParameterSearch:
@@ -70,18 +74,27 @@ class ParameterSearch:
     def open(self, storage: str | os.PathLike[str] | None, name: str) -> None:
         """Make the study, or find it where it was left."""
         import optuna
+        from sqlalchemy.exc import SQLAlchemyError
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
+        if storage is not None:
+            check_target(Path(storage))
+            Path(storage).parent.mkdir(parents=True, exist_ok=True)
+            _check_database(Path(storage))
         pruner: optuna.pruners.BasePruner = optuna.pruners.NopPruner()
         if self.prune:
             pruner = optuna.pruners.SuccessiveHalvingPruner(_FIRST_RUNG, _REDUCTION)
-        self.study = optuna.create_study(
-            storage=None if storage is None else _database(Path(storage)),
-            study_name=name,
-            direction="maximize",
-            pruner=pruner,
-            load_if_exists=True,
-        )
+        try:
+            self.study = optuna.create_study(
+                storage=None if storage is None else _database(Path(storage)),
+                study_name=name,
+                direction="maximize",
+                pruner=pruner,
+                load_if_exists=True,
+            )
+            _check_trials(self._finished(), self.space)
+        except (SQLAlchemyError, optuna.exceptions.OptunaError, *_OF_DAMAGED_TRIALS):
+            raise _no_trials(storage) from None
 
     def run(self, train: Ratings, validation: Ratings, trials: int) -> None:
         """Run what is left of the trials."""
@@ -203,19 +216,40 @@ class ParameterSearch:
 def _database(file: Path) -> optuna.storages.RDBStorage:
     """Open a SQLite file, which may be called what an address cannot say: `a?b.db`."""
     import optuna
-    from sqlalchemy.exc import SQLAlchemyError
-
-    check_target(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
 
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(file, check_same_thread=False)
 
+    return optuna.storages.RDBStorage("sqlite:///file", engine_kwargs={"creator": connect})
+
+
+def _check_database(path: Path) -> None:
+    """Refuse a file that is no database, or whose pages are damaged."""
+    if not path.exists():
+        return
     try:
-        return optuna.storages.RDBStorage("sqlite:///file", engine_kwargs={"creator": connect})
-    except (SQLAlchemyError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ConfigError(f"{file} holds no trials ({reason}): name another file") from None
+        # Not read-only: what a killed search has left half done is first undone.
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)) as database:
+            found = database.execute("PRAGMA quick_check").fetchone()
+    except sqlite3.Error:
+        found = None
+    if found != ("ok",):
+        raise _no_trials(path)
+
+
+def _check_trials(finished: list[optuna.trial.FrozenTrial], space: Collection[str]) -> None:
+    """Look at all that is later read of trials, which fails if a file does not have it."""
+    for trial in finished:
+        if not np.isfinite([trial.value, trial.user_attrs["seconds"]]).all():
+            raise ValueError
+        if trial.params.keys() != set(space):
+            raise ValueError
+
+
+def _no_trials(storage: str | os.PathLike[str] | None) -> ConfigError:
+    return ConfigError(
+        f"{storage} cannot be read as a file of trials: delete it to search anew, or name another"
+    )
 
 
 def _at_regular_looks(history: History, every: int) -> tuple[float, int]:

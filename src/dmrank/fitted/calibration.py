@@ -19,6 +19,7 @@ import numpy as np
 from scipy import optimize, special
 
 from dmrank.support.arrays import AnyFloats, Array, Arrays, Bools, Codes, Float32s, Floats
+from dmrank.support.layouts import Kept, floats
 
 #: A user's offset is shrunk as if so many ratings with offset 0 had been seen.
 _PSEUDO_RATINGS = 5.0
@@ -87,6 +88,17 @@ class Calibration:
     def to_arrays(self) -> dict[str, Array]:
         """Return the arrays that a model file keeps."""
         return {f"calibration.{name}": array for name, array in vars(self).items()}
+
+    @staticmethod
+    def layout(users: int, aspects: int) -> dict[str, Kept]:
+        """Return what the arrays of a model file must be."""
+        return {
+            "calibration.intercept": floats(aspects),
+            "calibration.slope": floats(aspects, low=0),
+            "calibration.offset": floats(users),
+            "calibration.covariance_factor": floats(1, low=0),
+            "calibration.order_factor": floats(1, low=0).maybe(),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Calibration:

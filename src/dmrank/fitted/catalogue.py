@@ -11,9 +11,11 @@ import polars as pl
 from dmrank.data.ids import Ids, Kind
 from dmrank.data.ratings import Ratings
 from dmrank.fitted.evidence import Evidence
+from dmrank.fitted.sizes import Sizes
 from dmrank.ranking import ItemLists, lists_of
 from dmrank.support.arrays import Array, Arrays, Bools, Codes, Float32s, Int32s, Int64s
-from dmrank.support.errors import UnknownAspectError, did_you_mean
+from dmrank.support.errors import DataError, UnknownAspectError, did_you_mean
+from dmrank.support.layouts import Kept, codes, floats, pointer
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +86,22 @@ class Catalogue:
             arrays |= {f"catalogue.{name}.text": text, f"catalogue.{name}.ends": ends}
         return arrays
 
+    @staticmethod
+    def layout(sizes: Sizes) -> dict[str, Kept]:
+        """Return what the arrays of a model file must be."""
+        users, items, aspects = sizes.users, sizes.items, sizes.aspects
+        names = "catalogue.item_names"
+        named = names + ".text" in sizes.shapes
+        layout = {
+            "catalogue.scale": floats(aspects, 2, missing=True),
+            "catalogue.seen_pointer": pointer(users, sizes.length("catalogue.seen_items")),
+            "catalogue.seen_items": codes(None, items, pointer="catalogue.seen_pointer"),
+            **_text_layout(sizes, "catalogue.users", users, least=1),
+            **_text_layout(sizes, "catalogue.items", items, least=1),
+            **(_text_layout(sizes, names, items, least=0) if named else {}),
+        }
+        return layout | Evidence.layout(users, items, aspects)
+
     @classmethod
     def from_arrays(
         cls, arrays: Arrays, aspects: tuple[str, ...], primary_aspect: str
@@ -95,7 +113,10 @@ class Catalogue:
 
         def ids(name: str, kind: Kind) -> Ids:
             # Codes are positions: the order of the file counts.
-            return Ids.from_sorted(text(name), kind=kind)
+            names = text(name)
+            if names.n_unique() != len(names):
+                raise DataError(f"{kind} ids are repeated")
+            return Ids.from_sorted(names, kind=kind)
 
         named = "catalogue.item_names.text" in arrays
         return cls(
@@ -125,3 +146,17 @@ def _from_bytes(text: Array, ends: Int64s) -> pl.Series:
         [joined[a:b].decode() for a, b in zip(starts, ends.tolist(), strict=True)],
         dtype=pl.String,
     )
+
+
+def _text_layout(sizes: Sizes, name: str, count: int, *, least: int) -> dict[str, Kept]:
+    """Return what texts are, one after the other, each of so many bytes at least."""
+    length = sizes.length(f"{name}.text")
+
+    def ends_are(array: Array) -> bool:
+        lengths = np.diff(array, prepend=0)
+        return bool((lengths >= least).all()) and array[-1:].sum() == length
+
+    ends = Kept(
+        np.int64, (count,), low=0, high=length, rule=ends_are, says="does not end its texts"
+    )
+    return {f"{name}.text": Kept(np.uint8, (None,)), f"{name}.ends": ends}

@@ -23,9 +23,11 @@ from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.fitted.scorers import Blocks, Ranker, Scorer, Vectors, make_ranker
+from dmrank.fitted.sizes import Sizes
 from dmrank.ranking.scoring import score_rows
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.errors import ConfigError, NotFittedError, UnsupportedError
+from dmrank.support.layouts import Layout
 
 #: An aspect, a mix of aspects, or None for the primary one.
 By: TypeAlias = str | Mapping[str, float] | None
@@ -104,6 +106,14 @@ class FittedModel(ABC):
 
     #: Whether scores are ratings on the training scale, which need no calibration.
     scores_are_ratings: ClassVar[bool] = False
+
+    def layout(self, sizes: Sizes) -> Layout | None:  # noqa: ARG002
+        """Return what each of its arrays must be when a file is read.
+
+        None: the model does not say. Its arrays are then checked by their checksums alone, and it
+        has to bear whatever a file holds.
+        """
+        return None
 
     # Hooks: what makes more answers possible.
 

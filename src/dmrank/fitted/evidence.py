@@ -8,6 +8,7 @@ import numpy as np
 
 from dmrank.data.ratings import Ratings
 from dmrank.support.arrays import Array, Arrays, Codes, Float32s, Int32s
+from dmrank.support.layouts import Kept, counts, floats
 
 _PREFIX = "catalogue."
 _NAMES = ("item_means", "item_counts", "user_means", "user_counts")
@@ -42,6 +43,14 @@ class Evidence:
     def to_arrays(self) -> dict[str, Array]:
         """Return the arrays of a model file."""
         return {_PREFIX + name: self.arrays[name] for name in _NAMES}
+
+    @staticmethod
+    def layout(users: int, items: int, aspects: int) -> dict[str, Kept]:
+        """Return what the arrays of a model file must be."""
+        of_items = floats(items, aspects, missing=True), counts(items, aspects)
+        of_users = floats(users, aspects, missing=True), counts(users, aspects)
+        named = zip(_NAMES, (*of_items, *of_users), strict=True)
+        return {_PREFIX + name: kept.maybe() for name, kept in named}
 
     @property
     def item_means(self) -> Float32s:

@@ -4,20 +4,39 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from pydantic import Field
 
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import FittedModel
-from dmrank.support.arrays import Array
-from dmrank.support.containers import read_container, write_container
+from dmrank.fitted.sizes import Sizes
+from dmrank.support.containers import Container, read_container, write_container
 from dmrank.support.errors import ModelFileError
+from dmrank.support.layouts import checked_arrays
+from dmrank.support.lazy_arrays import LazyArrays
+from dmrank.support.metadata import Metadata, unreadable
 from dmrank.support.version import __version__
 
-#: Version of the model file; raise it when the meaning of the content changes.
-FILE_FORMAT = 1
 #: Arrays of a file that are not the model's own.
 _SHARED = ("catalogue.", "calibration.")
+#: The types of ids.
+_IDS = {"users": "string", "items": "string"}
+A_MODEL = "a model"
+
+
+class ModelMetadata(Metadata):
+    """What the header of a model file says."""
+
+    content: ClassVar[str] = A_MODEL
+
+    model: str
+    config: dict[str, Any]
+    aspects: Annotated[list[str], Field(min_length=1)]
+    primary_aspect: str
+    #: Files of format 1 had strings, and did not say so.
+    ids: dict[str, str] = Field(default_factory=lambda: dict(_IDS))
 
 
 class SavedModel(NamedTuple):
@@ -26,7 +45,8 @@ class SavedModel(NamedTuple):
     kind: str
     config: dict[str, Any]
     catalogue: Catalogue
-    arrays: dict[str, Array]
+    arrays: LazyArrays
+    sizes: Sizes
     calibration: Calibration
 
 
@@ -39,29 +59,51 @@ def write_model(model: FittedModel, config: dict[str, Any], path: str | os.PathL
         "config": config,
         "aspects": list(catalogue.aspects),
         "primary_aspect": catalogue.primary_aspect,
+        "ids": _IDS,
     }
     arrays = {**model.arrays, **model.calibration.to_arrays(), **catalogue.to_arrays()}
-    return write_container(path, arrays, metadata, format_=FILE_FORMAT)
+    return write_container(path, arrays, metadata, content="model")
 
 
-def read_model(path: str | os.PathLike[str]) -> SavedModel:
-    """Open a model file; its arrays are mapped, not read."""
-    arrays, metadata = read_container(path, format_=FILE_FORMAT)
+def read_model(path: str | os.PathLike[str], *, mapped: bool = True) -> SavedModel:
+    """Open a model file; arrays of the model itself are not checked yet."""
+    container = read_container(path, content="model", mapped=mapped)
+    about = ModelMetadata.read(container.metadata, path)
+    _check_header(about, path)
+    sizes = _sizes(container, len(about.aspects))
+    own = [name for name in container.shapes if not name.startswith(_SHARED)]
+    shared = checked_arrays(
+        container.arrays.some(container.shapes.keys() - set(own)),
+        Catalogue.layout(sizes) | Calibration.layout(sizes.users, sizes.aspects),
+        path,
+    )
     try:
-        catalogue = Catalogue.from_arrays(
-            arrays, tuple(metadata["aspects"]), metadata["primary_aspect"]
-        )
-        return SavedModel(
-            kind=metadata["model"],
-            config=metadata["config"],
-            catalogue=catalogue,
-            arrays={name: a for name, a in arrays.items() if not name.startswith(_SHARED)},
-            calibration=Calibration.from_arrays(arrays),
-        )
-    except KeyError as error:
-        raise unreadable(path, error) from None
+        catalogue = Catalogue.from_arrays(shared, tuple(about.aspects), about.primary_aspect)
+    except ValueError as error:  # ids that are repeated, or are no text
+        raise unreadable(path, A_MODEL, error) from None
+    return SavedModel(
+        kind=about.model,
+        config=about.config,
+        catalogue=catalogue,
+        arrays=container.arrays.some(own),
+        sizes=sizes,
+        calibration=Calibration.from_arrays(shared),
+    )
 
 
-def unreadable(path: str | os.PathLike[str], reason: Exception) -> ModelFileError:
-    """Return the error of a file that is no model of this version."""
-    return ModelFileError(f"{path} is not a model this version can read: {reason}")
+def _check_header(about: ModelMetadata, path: str | os.PathLike[str]) -> None:
+    for side, known in _IDS.items():
+        type_ = about.ids.get(side)
+        if type_ != known:
+            raise ModelFileError(
+                f"{path} has ids of {side} of the type {type_!r}, which this version of dmrank "
+                "does not know: upgrade dmrank"
+            )
+    if about.primary_aspect not in about.aspects or len(set(about.aspects)) < len(about.aspects):
+        raise unreadable(path, A_MODEL, f"its aspects are {about.aspects}")
+
+
+def _sizes(container: Container, aspects: int) -> Sizes:
+    sizes = Sizes(0, 0, aspects, container.shapes, container.arrays)
+    users, items = (sizes.length(f"catalogue.{side}.ends") for side in ("users", "items"))
+    return sizes._replace(users=users, items=items)

@@ -33,13 +33,15 @@ from dmrank.fitted.calibrating import calibrate_model
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
-from dmrank.fitted.files import read_model, unreadable, write_model
+from dmrank.fitted.files import A_MODEL, read_model, write_model
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.warm_start import SHAPES, WarmStart
 from dmrank.metrics import parse_metric
 from dmrank.models.config import Config, make_config
 from dmrank.support.arrays import Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError, ModelFileError, UnsupportedError
+from dmrank.support.layouts import checked_arrays
+from dmrank.support.metadata import unreadable
 from dmrank.support.shown import html
 from dmrank.training.history import History
 from dmrank.training.validation import Validator
@@ -763,10 +765,21 @@ class Model(FittedModel):
         return cls._registry.get(name)
 
 
-def load(path: str | os.PathLike[str]) -> Model:
+def load(path: str | os.PathLike[str], *, mapped: bool = True) -> Model:
     """Open a model that was saved; its arrays are mapped from the file, not read.
 
-    The model is read-only and can be asked from many threads.
+    The model is read-only and can be asked from many threads. Each array is checked when it is
+    first used: a file that is damaged raises `ModelFileError`, now or then; ``dmrank check`` looks
+    at all of them.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    mapped : bool
+        False: read and check everything now, into memory of this process. A mapped file may be
+        replaced by another (as `save` does) or deleted while it is in use, but must not be cut
+        short or written into: the operating system ends a process that then reads it (SIGBUS).
 
     Examples
     --------
@@ -777,7 +790,7 @@ def load(path: str | os.PathLike[str]) -> Model:
     >>> opened.recommend("u000003", n=3).equals(model.recommend("u000003", n=3))
     True
     """
-    saved = read_model(path)
+    saved = read_model(path, mapped=mapped)
     kind = Model.named(saved.kind)
     if kind is None:
         raise ModelFileError(
@@ -786,9 +799,13 @@ def load(path: str | os.PathLike[str]) -> Model:
         )
     try:
         model = kind(**{**kind.Config.before, **saved.config})
-    except ConfigError as error:
-        raise unreadable(path, error) from None
-    return model.with_state(saved.catalogue, saved.arrays, saved.calibration)
+        layout = model.layout(saved.sizes)
+    except (ConfigError, TypeError, ValueError) as error:
+        raise unreadable(path, A_MODEL, error) from None
+    arrays = saved.arrays if layout is None else checked_arrays(saved.arrays, layout, path)
+    if not mapped:
+        arrays.make_all()
+    return model.with_state(saved.catalogue, arrays, saved.calibration)
 
 
 def _check_trainable(ratings: Ratings) -> None:

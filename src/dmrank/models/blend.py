@@ -7,6 +7,7 @@ from typing import Any
 from dmrank.data.ratings import Ratings
 from dmrank.directional.families import Gaussian
 from dmrank.fitted.profiles import NewRows, Profiles
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.base import Model
 from dmrank.models.config import Count, NotNegative
 from dmrank.models.cooccurrence import Cooccurrence  # noqa: F401 (a member by its name)
@@ -19,7 +20,9 @@ from dmrank.models.kinds.composite import (
     halves,
 )
 from dmrank.models.kinds.exposure import DEFAULT_MEMBERS, Exposure, learn_exposure, sized_members
+from dmrank.models.kinds.member_layouts import members_layout
 from dmrank.support.arrays import Array, Codes, Float32s
+from dmrank.support.layouts import Layout
 from dmrank.training.blending.weights import Loss
 
 
@@ -82,6 +85,9 @@ class Blend(CompositeModel):
 
     def settle(self, parts: Parts, train: Ratings, validation: Ratings | None) -> dict[str, Array]:
         return weighed(self.config, parts.models, train, validation).to_arrays()
+
+    def layout(self, sizes: Sizes) -> Layout:
+        return members_layout(self.members_among(sizes.shapes), sizes, sizes.items)
 
     def _exposure(self) -> Exposure:
         def make() -> Exposure:

@@ -16,10 +16,11 @@ from dmrank.directional.families import Family, Gaussian, Student
 from dmrank.directional.packing import unpack
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share
 from dmrank.models.kinds.factored import FactorConfig, FactorModel
 from dmrank.support.arrays import Array, Codes, Floats
-from dmrank.support.errors import ConfigError
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.data import TrainingData
 from dmrank.training.loop import RunIterations
 from dmrank.training.means import item_means, standard_popularity
@@ -29,6 +30,7 @@ from dmrank.training.pairwise.parameters import (
     Accumulators,
     Covariance,
     Parameters,
+    covariance_rows,
     empty_accumulators,
     initial_parameters,
     start_at_popularity,
@@ -165,15 +167,7 @@ class DMR(FactorModel):
 
     def _prior(self, sigma_prior: Floats) -> CovariancePrior:
         """Return the inverse-Wishart prior of every Σ (paper 3.2.2)."""
-        size = len(sigma_prior)
-        strength = self.config.prior_strength
-        nu = size + 10.0 if strength is None else strength
-        if nu <= size - 1:
-            raise ConfigError(
-                f"prior_strength={nu:g}: with {size} aspects it must be above {size - 1}"
-            )
-        factor = nu if self.config.prior_at == "paper" else nu + size + 1
-        return CovariancePrior(factor * sigma_prior, nu)
+        return CovariancePrior.around(sigma_prior, self.config.prior_strength, self.config.prior_at)
 
     def family(self) -> Family:
         if self.config.family == "student":
@@ -244,6 +238,13 @@ class DMR(FactorModel):
         of_user = unpack(by_user[users], size).astype(np.float64)
         of_item = unpack(arrays["item_covariances"][items], size).astype(np.float64)
         return weight * of_user + (1 - weight) * of_item
+
+    def layout(self, sizes: Sizes) -> Layout:
+        aspects = sizes.aspects
+        return {**super().layout(sizes), "prior_covariance": floats(aspects, aspects)}
+
+    def _covariances(self, sizes: Sizes) -> tuple[int, int]:
+        return covariance_rows(self.config.covariance, sizes.users, sizes.items)
 
     def aspect_relevance(self, users: Codes, items: Codes, aspect: int) -> Floats:
         """Return the correlation of each aspect with the one that ranks (paper 4.5)."""

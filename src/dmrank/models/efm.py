@@ -9,9 +9,11 @@ from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, NotNegative, Search, Share, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.least_squares.attention import (
     MIDDLE,
     TOP,
@@ -163,6 +165,14 @@ class EFM(TrainedModel):
         """Return Ỹ = U2 Vᵀ, a row per item and a column per aspect other than overall."""
         aspects = self.arrays["aspects"]
         return self.arrays["items"][:, : aspects.shape[1]] @ aspects.T
+
+    def layout(self, sizes: Sizes) -> Layout:
+        explicit, latent = self.config.explicit_factors, self.config.latent_factors
+        return {
+            "users": floats(sizes.users, explicit + latent),
+            "items": floats(sizes.items, explicit + latent),
+            "aspects": floats(sizes.aspects - 1, explicit),
+        }
 
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return [coefficients X̃_u / N, (1−α) w P_u] and [Ỹ_i, Q_i]."""

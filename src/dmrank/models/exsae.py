@@ -9,11 +9,13 @@ from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, NotNegative, Positive, Search
 from dmrank.models.kinds.neural import (
     NeuralConfig,
     NeuralModel,
     Tensors,
+    batch_of_users,
     dropout_mask,
     initial_layers,
     shared,
@@ -21,6 +23,7 @@ from dmrank.models.kinds.neural import (
 )
 from dmrank.ranking import lists_of
 from dmrank.support.arrays import Array, Codes, Float32s, Int32s, Int64s
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.data import TrainingData
 from dmrank.training.means import rating_means
 
@@ -129,6 +132,12 @@ class ExSAE(NeuralModel):
 
         self._descend(fitting, loss, parameters, decay=config.regularization, learned=learned)
 
+    def layout(self, sizes: Sizes) -> Layout:
+        users, items, width = sizes.users, sizes.items, self.config.widths[0]
+        of_items = dict.fromkeys(("split", "means"), floats(items, sizes.aspects))
+        of_users = {"hidden": floats(users, width), "levels": floats(users)}
+        return of_items | of_users | {"outputs": floats(items, width)}
+
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""
         arrays = self.arrays
@@ -161,20 +170,6 @@ def initial_parameters(items: int, aspects: int, config: ExSAEConfig) -> dict[st
         "outputs": np.zeros((items, width), dtype=np.float32),
         "split": np.ones((items, aspects), dtype=np.float32),
     }
-
-
-def batch_of_users(users: int, batch_size: int, seed: int, iteration: int) -> Int64s:
-    """Return the users of an iteration: each is in one batch of a pass over them.
-
-    Examples
-    --------
-    >>> one_pass = [batch_of_users(5, 2, seed=0, iteration=n).tolist() for n in range(3)]
-    >>> [len(batch) for batch in one_pass], sorted(sum(one_pass, []))
-    ([2, 2, 1], [0, 1, 2, 3, 4])
-    """
-    passes, part = divmod(iteration, -(-users // batch_size))
-    order = np.random.default_rng([seed, passes]).permutation(users)
-    return np.sort(order[part * batch_size : (part + 1) * batch_size])
 
 
 def masked_loss(

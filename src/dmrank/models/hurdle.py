@@ -12,16 +12,19 @@ from dmrank.directional.families import Family
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import NewRows, Profiles
+from dmrank.fitted.sizes import Sizes
 from dmrank.metrics import parse_metric
 from dmrank.models.base import Model
 from dmrank.models.blend import BlendConfig, weighed
 from dmrank.models.config import Config, Share
 from dmrank.models.kinds.composite import CompositeModel, Parts, fold_in_members
 from dmrank.models.kinds.exposure import Exposure, sized_members, sized_preference
-from dmrank.models.kinds.two_stages import TwoStages, first_items
+from dmrank.models.kinds.member_layouts import member_layout, members_layout
+from dmrank.models.kinds.two_stages import TwoStages, first_items, known_items, stages_layout
 from dmrank.models.mixedeffects import MixedEffects
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.errors import ConfigError, UnsupportedError
+from dmrank.support.layouts import Layout
 from dmrank.support.plots import draw_preference_curve
 from dmrank.support.progress import say
 from dmrank.training.blending.preference import Curve, preference_curve
@@ -123,6 +126,11 @@ class Hurdle(CompositeModel):
     def _calibrated(self, fitting: Fitting) -> Calibration:
         del fitting
         return self._stages.preference.calibration
+
+    def layout(self, sizes: Sizes) -> Layout:
+        liked = self.member(_PREFERENCE, self.config.mixedeffects)
+        own = stages_layout(sizes) | member_layout(_PREFERENCE, liked, sizes, sizes.items)
+        return own | members_layout(self.members_among(sizes.shapes), sizes, known_items(sizes))
 
     # Parts.
 

@@ -14,9 +14,11 @@ import numpy as np
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Float32s, Floats, Int64s
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.data import TrainingData
 from dmrank.training.least_squares.problem import Prior, by_item, by_user
 from dmrank.training.least_squares.solve import gram, solve_rows
@@ -142,6 +144,10 @@ class IALS(TrainedModel):
             threads=config.threads,
         )
         return rows
+
+    def layout(self, sizes: Sizes) -> Layout:
+        factors = self.config.factors
+        return {"users": floats(sizes.users, factors), "items": floats(sizes.items, factors)}
 
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         mix = np.full(self.config.factors, weights.sum(), dtype=np.float32)

@@ -9,9 +9,11 @@ import numpy as np
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.base import Model
 from dmrank.models.config import Config, NotNegative, Search
 from dmrank.support.arrays import Array, Float32s
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.data import Missing
 from dmrank.training.means import rating_means, user_levels
 
@@ -58,6 +60,9 @@ class ItemMean(Model):
         left = profiles.filled(self.config.missing).values - self.arrays["items"][profiles.others]
         own = np.repeat(np.arange(len(profiles)), profiles.counts)
         return {"users": user_levels(own, left, len(profiles), self.config.shrinkage)}
+
+    def layout(self, sizes: Sizes) -> Layout:
+        return {"items": floats(sizes.items, sizes.aspects), "users": floats(sizes.users)}
 
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         offsets = self.arrays["users"] * weights.sum()

@@ -13,14 +13,17 @@ from dmrank.fitted.calibrating import held_out_ratings
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, Positive, Search, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
+from dmrank.support.layouts import Layout
 from dmrank.support.plots import draw_directions
 from dmrank.training.data import TrainingData
 from dmrank.training.effects.em import (
-    Effects,
     crossed_ratings,
+    effects_arrays,
+    effects_layout,
     initial_effects,
     rounds_of_own_noise,
     run_rounds,
@@ -29,6 +32,7 @@ from dmrank.training.effects.personal import (
     PersonalPart,
     mean_residuals,
     personal_arrays,
+    personal_layout,
     personal_strength,
     regress_left,
 )
@@ -112,7 +116,7 @@ class MixedEffects(TrainedModel):
             run,
             effects._asdict(),
             {},
-            learned=lambda: _learned(effects),
+            learned=lambda: effects_arrays(effects),
             samples_per_iteration=2 * len(data.items),
             keep_last=True,
         )
@@ -143,6 +147,11 @@ class MixedEffects(TrainedModel):
             )
         if strength > 0:
             self.arrays |= personal_arrays(weights, rows, strength)
+
+    def layout(self, sizes: Sizes) -> Layout:
+        sides = sizes.users, sizes.items
+        personal = personal_layout(sizes.shapes, *sides)
+        return {**effects_layout(*sides, sizes.aspects), **personal}
 
     def _effects(self, users: Codes, items: Codes) -> Float32s:
         """Return μ + a_u + b_i of pairs."""
@@ -238,11 +247,3 @@ class MixedEffects(TrainedModel):
 def mixed(effects: Float32s, weights: Float32s) -> Float32s:
     """Return effects as a mix of aspects weighs them, each the same whoever is beside it."""
     return np.einsum("nk,k->n", effects, weights)
-
-
-def _learned(effects: Effects) -> dict[str, Array]:
-    """Return what a model file keeps: items with the level in them, all in single precision."""
-    arrays = effects._asdict() | {"items": effects.items + effects.level, "level": effects.level[0]}
-    if len(effects.user_noise) == 0:
-        del arrays["user_noise"]
-    return {name: array.astype(np.float32) for name, array in arrays.items()}

@@ -9,9 +9,11 @@ import numpy as np
 from dmrank.compiled.transpose import padded
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, NotNegative, Positive, Search, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Codes, Float32s, Floats
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.pairwise.mter import run_tucker_iterations
 from dmrank.training.pairwise.settings import SamplerSettings
 from dmrank.training.pairwise.tucker import TuckerParameters, TuckerSettings
@@ -111,6 +113,15 @@ class MTER(TrainedModel):
             aspects=drawn(n_aspects, aspect_factors, pad=(n_aspects, aspect_factors)),
             core=drawn(factors, factors, aspect_factors, pad=(width, width, aspect_factors)),
         )
+
+    def layout(self, sizes: Sizes) -> Layout:
+        width, aspect_factors = padded(self.config.factors), self.config.aspect_factors
+        return {
+            "users": floats(sizes.users, width),
+            "items": floats(sizes.items, width),
+            "aspects": floats(sizes.aspects, aspect_factors),
+            "core": floats(width, width, aspect_factors),
+        }
 
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return U_u (Σ_k w_k H_k) and V_i, with the slices H_k = Σ_c G_··c F_kc."""

@@ -7,9 +7,11 @@ import numpy as np
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.base import Model
 from dmrank.models.config import Config
 from dmrank.support.arrays import Array, Float32s
+from dmrank.support.layouts import Layout, floats
 
 
 class PopularityConfig(Config):
@@ -47,6 +49,9 @@ class Popularity(Model):
 
     def fold_in_items(self, profiles: Profiles) -> dict[str, Array]:
         return {"counts": profiles.counts.astype(np.float32)}
+
+    def layout(self, sizes: Sizes) -> Layout:
+        return {"counts": floats(sizes.items, low=0)}
 
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         users = np.full((len(self.catalogue.users), 1), weights.sum(), dtype=np.float32)

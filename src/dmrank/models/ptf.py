@@ -9,9 +9,11 @@ import numpy as np
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, Positive, Search, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Float32s, Floats
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.data import TrainingData
 from dmrank.training.least_squares.problem import Prior, by_item, by_user
 from dmrank.training.least_squares.solve import solve_aspects, solve_rows
@@ -144,6 +146,15 @@ class PTF(TrainedModel):
         observed = profiles.observed(values)
         solve_rows(rows, observed, others, self.arrays["aspects"], prior, threads=config.threads)
         return rows
+
+    def layout(self, sizes: Sizes) -> Layout:
+        factors, aspects = self.config.factors, sizes.aspects
+        return {
+            "users": floats(sizes.users, factors),
+            "items": floats(sizes.items, factors),
+            "aspects": floats(aspects, factors),
+            "means": floats(aspects),
+        }
 
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""

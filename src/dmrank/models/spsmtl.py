@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
 
 from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share
 from dmrank.models.kinds.neural import (
     NeuralConfig,
@@ -18,6 +20,7 @@ from dmrank.models.kinds.neural import (
     torch_threads,
 )
 from dmrank.support.arrays import Codes, Float32s
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.pairwise.drawing import sample_pairs
 from dmrank.training.pairwise.sampling import Pairs
 
@@ -106,6 +109,15 @@ class SPSMTL(NeuralModel):
             ),
             samples_per_iteration=config.batch_size,
         )
+
+    def layout(self, sizes: Sizes) -> Layout:
+        factors, aspects = self.config.factors, sizes.aspects
+        layout = {"users": floats(sizes.users, factors), "items": floats(sizes.items, factors)}
+        widths = pairwise((2 * factors, *self.config.widths, 1))
+        for layer, (inputs, outputs) in zip(_LAYERS, widths, strict=True):
+            layout[f"matrix{layer}"] = floats(aspects, inputs, outputs)
+            layout[f"offset{layer}"] = floats(aspects, outputs)
+        return layout
 
     def score_block(self, users: Codes, weights: Float32s) -> Float32s:
         import torch

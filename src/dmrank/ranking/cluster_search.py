@@ -207,13 +207,19 @@ def _look_into(search: _Search, cluster: int, u: int, size: int, buffer: Float32
 
 
 @compiled
+def _bin(score: np.float32, low: np.float32, scale: np.float32) -> int:
+    # The range of finite scores may be infinite, and what is then computed is no number.
+    return min(max(int((score - low) * scale), 0), _BINS - 1)
+
+
+@compiled
 def _highest(scores: Float32s, chosen: Int32s, bins: Int64s) -> None:
     """Choose the highest scores, nearly in order: those that share a bin keep their place."""
     low, high = scores.min(), scores.max()
     scale = np.float32(_BINS - 1) / (high - low) if high > low else np.float32(0)
     bins[:] = 0
     for score in scores:
-        bins[int((score - low) * scale)] += 1
+        bins[_bin(score, low, scale)] += 1
     # The first place of each bin, from the highest to the one that fills up the list.
     last, place = _BINS, 0
     while place < len(chosen):
@@ -222,7 +228,7 @@ def _highest(scores: Float32s, chosen: Int32s, bins: Int64s) -> None:
         bins[last] = place
         place += count
     for number in range(len(scores)):
-        own = int((scores[number] - low) * scale)
+        own = _bin(scores[number], low, scale)
         if own >= last:
             if bins[own] < len(chosen):
                 chosen[bins[own]] = number

@@ -13,8 +13,10 @@ import numpy as np
 
 from dmrank.ranking.layout import as_matrix, item_mask, largest
 from dmrank.ranking.top_n import top_n
+from dmrank.support import layouts
 from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError
+from dmrank.support.layouts import Kept, Shapes, floats, length_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -54,6 +56,21 @@ class Partition(NamedTuple):
     reach: Float32s
     n_items: int
     largest: float
+
+    @staticmethod
+    def layout(shapes: Shapes, n_items: int, largest: float) -> dict[str, Kept]:
+        """Return what the arrays of a file must be."""
+        factors, found = length_of(shapes, "centres"), length_of(shapes, "codes")
+        clusters = length_of(shapes, "reach")
+        # Centres are means of vectors, and so no larger, but for rounding.
+        around = 1.001 * largest
+        return {
+            "centres": floats(factors, clusters, low=-around, high=around),
+            "pointer": layouts.pointer(clusters, found),
+            "codes": layouts.codes(found, n_items, pointer="pointer"),
+            "blocks": floats(factors * found, low=-largest, high=largest),
+            "reach": floats(clusters, low=0),
+        }
 
     def vector(self, place: int) -> Float32s:
         """Return the vector of the item at a place."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import tempfile
+import secrets
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -117,7 +119,8 @@ def write_table(
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside `target`; rename it to `target` when the block succeeds.
 
-    If the block raises or the process dies, `target` is as it was before.
+    If the block raises or the process dies, `target` is as it was before. What a killed process
+    has left of the same target is removed.
 
     Examples
     --------
@@ -132,27 +135,95 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         check_file(final)
         final.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".", suffix=f".part{final.suffix}", dir=final.parent)
+        _remove_left_over(final)
     except OSError as error:
         raise unwritable(final, error) from None
-    os.close(handle)
-    temporary = Path(name)
-    # mkstemp makes private files; the result should have the permissions any new file has.
-    temporary.chmod(0o666 & ~_umask())
     try:
-        yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(final)
+        with _locked_part(final) as temporary:
+            try:
+                yield temporary
+                with temporary.open("rb") as written:
+                    os.fsync(written.fileno())
+                temporary.replace(final)
+            finally:
+                temporary.unlink(missing_ok=True)
     except (OSError, pl.exceptions.PolarsError) as error:
         if (told := disk_error(error)) is None:
             raise
         raise unwritable(final, told) from None
+
+
+def read_json(path: Path, remedy: str) -> Any:
+    """Return what a JSON file of ours holds; if it is damaged, say so and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "half.json"
+    >>> _ = path.write_text('{"a": ')
+    >>> read_json(path, "delete it")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    dmrank.DataError: ...half.json is damaged, it is not JSON: delete it
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        raise DataError(f"{path} is damaged, it is not JSON: {remedy}") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+
+
+@contextmanager
+def _locked_part(final: Path) -> Iterator[Path]:
+    """Make a temporary file that is locked as long as this process lives and writes it."""
+    before, after = _part_name(final)
+    while True:
+        part = final.with_name(f"{before}{secrets.token_hex(4)}{after}")
+        # Not private, as those of `tempfile` are: the result has the permissions of the umask.
+        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        locked = _lock(handle, wait=True)
+        if part.exists():
+            break
+        os.close(handle)  # another process took it for left over, a moment after it was made
+    try:
+        if not locked:
+            os.close(handle)
+        yield part
     finally:
-        temporary.unlink(missing_ok=True)
+        if locked:
+            os.close(handle)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _remove_left_over(final: Path) -> None:
+    """Remove parts of a target that nobody is writing: those of a killed process."""
+    before, after = _part_name(final)
+    with os.scandir(final.parent) as entries:
+        left = [e.path for e in entries if e.name.startswith(before) and e.name.endswith(after)]
+    for path in left:
+        with suppress(OSError):  # another process was quicker, or the file is not ours to remove
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                if _lock(handle, wait=False):
+                    Path(path).unlink()
+            finally:
+                os.close(handle)
+
+
+def _part_name(final: Path) -> tuple[str, str]:
+    """Return how the names of a target's parts begin and end."""
+    # Cut, because a name may be as long as names can be.
+    return f".{final.name[:40]}.", f".part{final.suffix[:10]}"
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Lock a file until it is closed or the process dies; False if that cannot be."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # another process has it, or the file system knows no locks
+        return False
+    return True

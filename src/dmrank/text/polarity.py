@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
+from pydantic import FiniteFloat, NonNegativeInt
 
 from dmrank.support.arrays import Float32s
 from dmrank.support.containers import read_container, write_container
+from dmrank.support.errors import DmrankError, ModelFileError
+from dmrank.support.layouts import checked_arrays, floats, length_of
+from dmrank.support.metadata import Metadata, unreadable
 from dmrank.text.lexicon import Lexicon
 from dmrank.text.roles import FUNCTION, Roles, assign_roles
 
-_FORMAT: Final = 1
 #: Under negation an opinion counts so much: "not good" is less bad than "good" is good.
 _NEGATED: Final = -0.6
 #: Stars that one unit of polarity moves the predicted overall rating by, before any learning.
@@ -86,27 +89,43 @@ class Polarity:
             "reviews": self.reviews,
         }
         arrays = {"tone": self.tone, "weights": self.weights, "evidence": self.evidence}
-        return write_container(path, arrays, metadata, format_=_FORMAT)
+        return write_container(path, arrays, metadata, content="polarity")
+
+
+class _About(Metadata):
+    """What the header of a file of polarity says."""
+
+    content: ClassVar[str] = "a learned polarity"
+
+    kind: Literal["polarity"]
+    lexicon: str
+    name: str
+    words: list[str]
+    mean_stars: FiniteFloat
+    mean_weight: FiniteFloat
+    reviews: NonNegativeInt
 
 
 def load_polarity(path: str | os.PathLike[str]) -> Polarity:
     """Read what :meth:`Polarity.save` wrote."""
-    from dmrank.support.errors import ModelFileError
-
-    arrays, metadata = read_container(path, format_=_FORMAT)
-    if metadata.get("kind") != "polarity":
-        raise ModelFileError(f"{path} is a file of dmrank, but not a learned polarity")
-    lexicon = Lexicon.from_content(metadata["lexicon"], metadata["name"])
-    words = tuple(metadata["words"])
-    roles = assign_roles(lexicon, words)
-    if len(arrays["tone"]) != 2 * len(roles.vocabulary):
+    container = read_container(path, content="polarity")
+    about = _About.read(container.metadata, path)
+    try:
+        lexicon = Lexicon.from_content(about.lexicon, about.name)
+    except (DmrankError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise unreadable(path, about.content, f"its lexicon: {error}") from None
+    roles = assign_roles(lexicon, tuple(about.words))
+    rows, aspects = 2 * len(roles.vocabulary), len(roles.aspects)
+    if length_of(container.shapes, "tone") != rows:
         raise ModelFileError(
             f"{path} was learned with another version of dmrank's English: learn it again"
         )
+    layout = {name: floats(rows, aspects) for name in ("weights", "evidence")}
+    arrays = checked_arrays(container.arrays, {"tone": floats(rows), **layout}, path)
     tone, weights, evidence = (np.array(arrays[n]) for n in ("tone", "weights", "evidence"))
     return Polarity(
-        lexicon, words, roles, tone, weights, evidence,
-        metadata["mean_stars"], metadata["mean_weight"], metadata["reviews"],
+        lexicon, tuple(about.words), roles, tone, weights, evidence,
+        about.mean_stars, about.mean_weight, about.reviews,
     )  # fmt: skip
 
 

@@ -5,18 +5,51 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
-from dmrank.support.arrays import Array
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, model_validator
+
+from dmrank.support.arrays import Array, Arrays
 from dmrank.support.containers import read_container, write_container
 from dmrank.support.errors import ConfigError
+from dmrank.support.layouts import Kept, checked_arrays
+from dmrank.support.metadata import Metadata
 from dmrank.support.progress import say
 from dmrank.training.history import History
 
-_FORMAT = 1
 _BEST = "best."
+
+
+class _HistoryMetadata(BaseModel):
+    """The history of a run."""
+
+    model_config = ConfigDict(strict=True)
+
+    iterations: list[int]
+    objective: list[float]
+    validation: list[float]
+    stopped: str
+
+    @model_validator(mode="after")
+    def _same_lengths(self) -> Self:
+        if not len(self.iterations) == len(self.objective) == len(self.validation):
+            raise ValueError("its lists are not of one length")
+        return self
+
+
+class CheckpointMetadata(Metadata):
+    """What the header of a checkpoint says."""
+
+    content: ClassVar[str] = "a checkpoint"
+
+    run: dict[str, Any]
+    iteration: NonNegativeInt
+    best_value: float | None
+    best_regular: float | None = None
+    since_best: NonNegativeInt
+    history: _HistoryMetadata
 
 
 @dataclass(frozen=True)
@@ -56,32 +89,37 @@ class Checkpoint:
         self.every_seconds = every_seconds
         self._last_save = -float("inf")
 
-    def load(self) -> Saved | None:
-        """Return the saved state, or None if there is none yet."""
+    def load(self, parameters: Arrays, state: Arrays) -> Saved | None:
+        """Return the saved state, or None if there is none yet.
+
+        Parameters
+        ----------
+        parameters, state : mappings of str to array
+            What the run changes: a checkpoint has the same arrays, and no others.
+        """
         if not self.path.exists():
             return None
-        arrays, metadata = read_container(self.path, format_=_FORMAT)
+        container = read_container(self.path, content="checkpoint")
+        about = CheckpointMetadata.read(container.metadata, self.path)
         for name, value in self.run.items():
-            if metadata["run"].get(name) != value:
+            if about.run.get(name) != value:
                 raise ConfigError(
                     f"{self.path} is a checkpoint of another run: its {name} is "
-                    f"{metadata['run'].get(name)!r}, not {value!r}; use another folder or "
+                    f"{about.run.get(name)!r}, not {value!r}; use another folder or "
                     "delete the file"
                 )
+        arrays = checked_arrays(container.arrays, _layout(parameters, state), self.path)
+        # Checkpoints of before there were early evaluations have regular ones alone.
+        older = "best_regular" not in about.model_fields_set
         return Saved(
-            iteration=metadata["iteration"],
-            arrays={name: a for name, a in arrays.items() if not name.startswith(_BEST)},
+            iteration=about.iteration,
+            arrays={name: arrays[name] for name in (*parameters, *state)},
             # Copied, because the file is replaced while training goes on.
-            best_arrays={
-                name.removeprefix(_BEST): a.copy()
-                for name, a in arrays.items()
-                if name.startswith(_BEST)
-            },
-            best_value=_number(metadata["best_value"]),
-            # Checkpoints of before there were early evaluations have regular ones alone.
-            best_regular=_number(metadata.get("best_regular", metadata["best_value"])),
-            since_best=metadata["since_best"],
-            history=History(**metadata["history"]),
+            best_arrays={name: arrays[_BEST + name].copy() for name in parameters},
+            best_value=_number(about.best_value),
+            best_regular=_number(about.best_value if older else about.best_regular),
+            since_best=about.since_best,
+            history=History(**about.history.model_dump()),
         )
 
     def save(self, state: Saved, *, last: bool) -> None:
@@ -102,10 +140,39 @@ class Checkpoint:
         }
         best = {_BEST + name: array for name, array in state.best_arrays.items()}
         try:
-            write_container(self.path, {**state.arrays, **best}, metadata, format_=_FORMAT)
+            write_container(self.path, {**state.arrays, **best}, metadata, content="checkpoint")
         except OSError as error:
             say(f"checkpoint not written to {self.path}: {error}; training goes on")
         self._last_save = time.monotonic()
+
+
+def check_checkpoint(path: str | os.PathLike[str]) -> CheckpointMetadata:
+    """Check what can be known of a checkpoint without the run that it is of."""
+    container = read_container(path, content="checkpoint")
+    about = CheckpointMetadata.read(container.metadata, path)
+    best = {
+        name.removeprefix(_BEST): array
+        for name, array in container.unchecked.items()
+        if name.startswith(_BEST)
+    }
+    state = container.unchecked.keys() - {name for own in best for name in (own, _BEST + own)}
+    others = {name: container.unchecked[name] for name in state}
+    checked_arrays(container.arrays, _layout(best, others), path).make_all()
+    return about
+
+
+def _layout(parameters: Arrays, state: Arrays) -> dict[str, Kept | None]:
+    """Return what the arrays of a checkpoint of these must be."""
+    return {
+        **{name: _like(array) for name, array in parameters.items()},
+        **{_BEST + name: _like(array) for name, array in parameters.items()},
+        # Sums of squares may have become infinite, which ends nothing.
+        **{name: replace(_like(array), finite=False) for name, array in state.items()},
+    }
+
+
+def _like(array: Array) -> Kept:
+    return Kept(array.dtype.type, array.shape)
 
 
 def _json(value: float) -> float | None:

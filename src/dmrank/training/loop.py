@@ -144,7 +144,7 @@ def train(
         End with the last parameters, whatever `evaluate` says of them: for what converges.
     """
     history, best, first = History(), _Best(), 0
-    if checkpoint is not None and (saved := checkpoint.load()) is not None:
+    if checkpoint is not None and (saved := checkpoint.load(parameters, state)) is not None:
         first, history = saved.iteration, saved.history
         for name, array in {**parameters, **state}.items():
             array[...] = saved.arrays[name]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -13,11 +14,12 @@ from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.evidence import Evidence
 from dmrank.fitted.profiles import NewRows
 from dmrank.support.arrays import Array, Bools, Codes, Float32s, Int32s, Int64s
+from dmrank.support.lazy_arrays import LazyArrays
 
 Side = Literal["users", "items"]
 
 
-class GrownArrays(dict[str, Array]):
+class GrownArrays(LazyArrays):
     """The arrays of a model with some rows added or replaced; each is made when it is asked for.
 
     Parameters
@@ -35,45 +37,10 @@ class GrownArrays(dict[str, Array]):
     """
 
     def __init__(self, arrays: Mapping[str, Array], rows: Mapping[str, NewRows]) -> None:
-        super().__init__({name: array for name, array in arrays.items() if name not in rows})
-        self._waiting = {name: (arrays[name], more) for name, more in rows.items()}
-
-    def __missing__(self, name: str) -> Array:
-        array, rows = self._waiting[name]
-        # Two threads may make the same array twice: no harm is done.
-        self[name] = grown = rows.put_into(array)
-        return grown
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return an array, or something else if there is none of that name."""
-        return self[name] if name in self else default  # noqa: SIM401 (this is that method)
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or name in self._waiting
-
-    def __len__(self) -> int:
-        return len(set(super().keys()) | self._waiting.keys())
-
-    def __iter__(self) -> Iterator[str]:
-        # Whoever looks at all of them sees all of them.
-        for name in self._waiting:
-            self[name]
-        return super().__iter__()
-
-    def keys(self) -> Any:
-        """Return all names."""
-        iter(self)
-        return super().keys()
-
-    def values(self) -> Any:
-        """Return all arrays."""
-        iter(self)
-        return super().values()
-
-    def items(self) -> Any:
-        """Return all names and arrays."""
-        iter(self)
-        return super().items()
+        super().__init__(
+            {name: array for name, array in arrays.items() if name not in rows},
+            {name: partial(more.put_into, arrays[name]) for name, more in rows.items()},
+        )
 
 
 def grown_catalogue(

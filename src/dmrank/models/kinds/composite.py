@@ -8,7 +8,7 @@ Members are named by their class in lower case: `ease`, `ials`. A parameter of o
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -25,6 +25,7 @@ from dmrank.models.config import Config, make_config
 from dmrank.models.kinds.member_fits import MemberFits
 from dmrank.support.arrays import Array
 from dmrank.support.errors import ConfigError, did_you_mean
+from dmrank.support.lazy_arrays import names_of
 from dmrank.support.progress import bar
 from dmrank.training.held_out import HeldOut
 
@@ -187,10 +188,12 @@ class CompositeModel(Model):
 
     def fitted_names(self) -> list[str]:
         """Return the names of the members that were fitted."""
-        return [name for name in self.config.members if self._has(name)]
+        return list(self.members_among(names_of(self.arrays)))
 
-    def _has(self, name: str) -> bool:
-        return any(array.startswith(f"{name}.") for array in self.arrays)
+    def members_among(self, arrays: Iterable[str]) -> dict[str, Model]:
+        """Return the members, unfitted, that have one of these arrays."""
+        members, fitted = self.config.members, {array.partition(".")[0] for array in arrays}
+        return {name: self.member(name, members[name]) for name in members if name in fitted}
 
 
 def _fit(

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from dmrank.compiled.transpose import padded
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Arrays, Codes, Float32s
+from dmrank.support.layouts import Layout, floats
 from dmrank.training.loop import RunIterations, Schedule
 from dmrank.training.pairwise.parameters import Accumulators, Parameters
 
@@ -48,6 +51,24 @@ class FactorModel(TrainedModel):
             if len(arrays["offsets"]):
                 scores[rows] += arrays["offsets"][items[rows]]
         return scores
+
+    def layout(self, sizes: Sizes) -> Layout:
+        factors, aspects = self.config.factors, sizes.aspects
+        triangle = padded(aspects * (aspects + 1) // 2)
+        users, items = self._covariances(sizes)
+        offsets = sizes.items if sizes.length("offsets") else 0
+        return {
+            "users": floats(sizes.users, factors),
+            "items": floats(sizes.items, factors),
+            "aspects": floats(aspects, factors),
+            "offsets": floats(offsets, aspects),
+            **{f"user_{name}": floats(users, triangle) for name in ("roots", "covariances")},
+            **{f"item_{name}": floats(items, triangle) for name in ("roots", "covariances")},
+        }
+
+    def _covariances(self, sizes: Sizes) -> tuple[int, int]:  # noqa: ARG002
+        """Return how many covariances there are of users and of items."""
+        return 0, 0
 
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         """Return vectors whose dot product is Σ_k w_k r̂_uik."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from dmrank.fitted.profiles import NewRows, Profiles
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.base import Model
 from dmrank.support.arrays import Array, Codes, Float32s
+from dmrank.support.layouts import Layout
 from dmrank.training.least_squares.item_regression import SparseRows
 from dmrank.training.least_squares.item_weights import (
     ItemWeights,
     from_arrays,
+    layout,
     score_all,
     score_pairs,
 )
@@ -25,6 +28,9 @@ class ItemWeightsModel(Model):
     def fold_in_users(self, profiles: Profiles) -> dict[str, Array | NewRows]:  # noqa: ARG002
         # Scores follow from what the catalogue says a user has seen.
         return {}
+
+    def layout(self, sizes: Sizes) -> Layout:
+        return layout(sizes.shapes, sizes.items)
 
     def score_block(self, users: Codes, weights: Float32s) -> Float32s:
         scores = score_all(self._seen(), users, self._weights(), self.config.threads)

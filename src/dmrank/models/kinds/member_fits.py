@@ -12,8 +12,8 @@ from typing import Any, Self
 from dmrank.data.ratings import Ratings
 from dmrank.fitted.fitting import Fitting
 from dmrank.models.base import Model, load
-from dmrank.support.errors import ConfigError
-from dmrank.support.files import atomic_path
+from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.files import atomic_path, read_json
 from dmrank.support.progress import Bar
 from dmrank.training.history import INTERRUPTED
 
@@ -46,7 +46,7 @@ class MemberFits:
         folder = Path(fitting.checkpoint)
         run = _fingerprint(model, fitting)
         state = folder / _STATE
-        if state.exists() and json.loads(state.read_text(encoding="utf-8")) != run:
+        if state.exists() and read_json(state, f"delete {folder}, and fit anew") != run:
             raise ConfigError(
                 f"{folder} is a checkpoint of another run: use another folder or delete it"
             )
@@ -74,7 +74,7 @@ class MemberFits:
             model.save(target)
             # Written last: what it stands beside is whole.
             _write(chosen, model.settled())
-        return load(target), json.loads(chosen.read_text(encoding="utf-8"))
+        return load(target), _read(chosen)
 
 
 def _fitted(
@@ -94,6 +94,14 @@ def _fingerprint(model: Model, fitting: Fitting) -> dict[str, Any]:
     # The number of threads changes no bit, so that a run may go on with another.
     parameters = model.config.model_dump(mode="json", exclude={"threads"})
     return {"model": type(model).__name__, **parameters, "ratings": digest.hexdigest()}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    remedy = "delete it, and the member is fitted again"
+    values = read_json(path, remedy)
+    if not isinstance(values, dict):
+        raise DataError(f"{path} is damaged, it holds no parameters: {remedy}")
+    return values
 
 
 def _write(path: Path, values: Mapping[str, Any]) -> None:

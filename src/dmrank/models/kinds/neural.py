@@ -18,7 +18,7 @@ from dmrank.compiled.ranges import count_threads
 from dmrank.fitted.fitting import Fitting
 from dmrank.models.config import Positive, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
-from dmrank.support.arrays import Array, Arrays, Float32s, Floats
+from dmrank.support.arrays import Array, Arrays, Float32s, Floats, Int64s
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -151,6 +151,20 @@ def initial_layers(
         arrays[f"matrix{layer}"] = matrix.astype(np.float32)
         arrays[f"offset{layer}"] = np.zeros(outputs, dtype=np.float32)
     return arrays
+
+
+def batch_of_users(users: int, batch_size: int, seed: int, iteration: int) -> Int64s:
+    """Return the users of an iteration: each is in one batch of a pass over them.
+
+    Examples
+    --------
+    >>> one_pass = [batch_of_users(5, 2, seed=0, iteration=n).tolist() for n in range(3)]
+    >>> [len(batch) for batch in one_pass], sorted(sum(one_pass, []))
+    ([2, 2, 1], [0, 1, 2, 3, 4])
+    """
+    passes, part = divmod(iteration, -(-users // batch_size))
+    order = np.random.default_rng([seed, passes]).permutation(users)
+    return np.sort(order[part * batch_size : (part + 1) * batch_size])
 
 
 def dropout_mask(rng: np.random.Generator, shape: tuple[int, ...], dropout: float) -> Float32s:

@@ -9,10 +9,12 @@ import numpy as np
 
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.scorers import Blocks
+from dmrank.fitted.sizes import Sizes
 from dmrank.models.kinds.exposure import Exposure
 from dmrank.models.mixedeffects import MixedEffects
 from dmrank.ranking.standardise import Share, add_standardised
 from dmrank.support.arrays import Codes, Float32s, Floats
+from dmrank.support.layouts import Kept, floats
 
 #: Items whose effects on an aspect spread less are all alike.
 _SMALLEST_SPREAD = 1e-4
@@ -87,6 +89,23 @@ class TwoStages:
             return scores
         z = Blocks(self.who_comes).of_pairs(users, items)
         return scores + ((1 - t) * z)[:, None]
+
+
+def known_items(sizes: Sizes) -> int:
+    """Return how many items exposure knows by the arrays of a file; not more than there are."""
+    return min(max(sizes.number("blend.items"), 0), sizes.items)
+
+
+def stages_layout(sizes: Sizes) -> dict[str, Kept | None]:
+    """Return what the arrays of the stages themselves must be."""
+    shares = sizes.length("curve.shares")
+    share = floats(1, dtype=np.float64, low=0, high=1)
+    return {
+        "blend.items": Kept(np.int64, (1,), low=1, high=sizes.items),
+        "preference": share,
+        "curve.shares": replace(share, shape=(shares,)).maybe(),
+        "curve.values": floats(shares, dtype=np.float64).maybe(),
+    }
 
 
 def first_items(catalogue: Catalogue, count: int) -> Catalogue:

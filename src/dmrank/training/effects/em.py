@@ -19,7 +19,8 @@ import numpy as np
 
 from dmrank.compiled.arguments import reading
 from dmrank.data.rows import group_rows
-from dmrank.support.arrays import Codes, Float32s, Floats
+from dmrank.support.arrays import Array, Codes, Float32s, Floats
+from dmrank.support.layouts import Kept, floats
 from dmrank.training.data import TrainingData
 from dmrank.training.effects.blocks import (
     Patterns,
@@ -69,6 +70,28 @@ class Effects(NamedTuple):
     item_prior: Floats
     noise: Floats
     user_noise: Float32s
+
+
+def effects_arrays(effects: Effects) -> dict[str, Array]:
+    """Return what a model file keeps: items with the level in them, all in single precision."""
+    arrays = effects._asdict() | {"items": effects.items + effects.level, "level": effects.level[0]}
+    if len(effects.user_noise) == 0:
+        del arrays["user_noise"]
+    return {name: array.astype(np.float32) for name, array in arrays.items()}
+
+
+def effects_layout(users: int, items: int, aspects: int) -> dict[str, Kept]:
+    """Return what these arrays must be."""
+    triangle = aspects * (aspects + 1) // 2
+    covariances = dict.fromkeys(("user_prior", "item_prior", "noise"), floats(aspects, aspects))
+    return covariances | {
+        "level": floats(aspects),
+        "users": floats(users, aspects),
+        "items": floats(items, aspects),
+        "user_covariances": floats(users, triangle),
+        "item_covariances": floats(items, triangle),
+        "user_noise": floats(users, triangle).maybe(),
+    }
 
 
 class CrossedRatings(NamedTuple):

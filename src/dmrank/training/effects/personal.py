@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmrank.support.arrays import AnyFloats, Array, Arrays, Codes, Float32s, Floats, Int64s
+from dmrank.support.layouts import Kept, Shapes, codes, floats, length_of, pointer, spans
 from dmrank.training.least_squares import item_weights
 from dmrank.training.least_squares.item_regression import SparseRows, gram, regress
 from dmrank.training.least_squares.item_weights import ItemWeights
@@ -123,6 +124,31 @@ def personal_arrays(weights: ItemWeights, rows: SparseRows, strength: float) -> 
         "personal_spans": spans_of(rows.pointer, len(rows.pointer) - 1),
         "personal_items": rows.items,
         "personal_left": np.float32(strength) * rows.values,
+    }
+
+
+def personal_layout(shapes: Shapes, users: int, items: int) -> dict[str, Kept]:
+    """Return what these arrays must be; none of them if a file has no weights of a personal part.
+
+    Items that were folded in have no weights.
+    """
+    dense, sparse = length_of(shapes, _WEIGHTS), length_of(shapes, f"{_WEIGHTS}_pointer") - 1
+    known = min(max(dense, sparse), items)
+    if known <= 0:
+        return {}
+    rated = length_of(shapes, "personal_items")
+    older = length_of(shapes, "personal_pointer")  # from before users could be folded in
+    places = (
+        {"personal_pointer": pointer(min(older - 1, users), rated)}
+        if older
+        else {"personal_spans": spans(users, rated)}
+    )
+    return {
+        **item_weights.layout(shapes, known, _WEIGHTS),
+        **places,
+        "personal_strength": floats(1, low=0),
+        "personal_items": codes(rated, known),
+        "personal_left": floats(rated),
     }
 
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dmrank.support.arrays import Array, Arrays, Codes, Float32s
+from dmrank.support.layouts import Kept, Shapes, codes, floats, length_of, pointer
 from dmrank.training.least_squares import item_regression, pruned_weights
 from dmrank.training.least_squares.item_regression import SparseRows
 
@@ -27,6 +28,18 @@ def from_arrays(arrays: Arrays, name: str = "weights") -> ItemWeights | None:
     if f"{name}_pointer" not in arrays:
         return None
     return SparseRows(*(arrays[f"{name}_{part}"] for part in SparseRows._fields))
+
+
+def layout(shapes: Shapes, items: int, name: str = "weights") -> dict[str, Kept]:
+    """Return what the arrays under a name must be, for so many items: dense, or else sparse."""
+    if name in shapes:
+        return {name: floats(items, items)}
+    pointer_name, stored = f"{name}_pointer", length_of(shapes, f"{name}_items")
+    return {
+        pointer_name: pointer(items, stored),
+        f"{name}_items": codes(stored, items, pointer=pointer_name),
+        f"{name}_values": floats(stored),
+    }
 
 
 def count_items(weights: ItemWeights) -> int:

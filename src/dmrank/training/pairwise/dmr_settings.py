@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
 from dmrank.directional.batches import family_constants
 from dmrank.directional.families import Family, Gaussian
 from dmrank.support.arrays import Floats
+from dmrank.support.errors import ConfigError
 from dmrank.training.pairwise.covariances import PriorWeights, RootUpdate
 from dmrank.training.pairwise.criterion import IDENTITY, PERSONALIZED, SHARED, Criterion
 from dmrank.training.pairwise.parameters import Covariance
@@ -85,6 +86,20 @@ class CovariancePrior:
 
     scale: Floats
     degrees_of_freedom: float
+
+    @classmethod
+    def around(cls, sigma: Floats, strength: float | None, at: Literal["mode", "paper"]) -> Self:
+        """Return the prior of every Σ: by default with K + 10 degrees of freedom ν.
+
+        Ψ is (ν+K+1) Σ_prior, which pulls to Σ_prior, or ν Σ_prior as in the paper.
+        """
+        size = len(sigma)
+        nu = size + 10.0 if strength is None else strength
+        if nu <= size - 1:
+            raise ConfigError(
+                f"prior_strength={nu:g}: with {size} aspects it must be above {size - 1}"
+            )
+        return cls((nu if at == "paper" else nu + size + 1) * sigma, nu)
 
 
 def sampler_settings(settings: StepSettings) -> SamplerSettings:

@@ -100,7 +100,7 @@ def initial_parameters(
         table[:, :factors] = centre + deviation * rng.standard_normal((rows, factors))
         return np.abs(table) if nonnegative else table
 
-    roots = {"personalized": (users, items), "shared": (1, 0), "identity": (0, 0)}[covariance]
+    roots = covariance_rows(covariance, users, items)
     root = pack(np.linalg.cholesky(prior))
     variance = pack(prior)
     starting = np.zeros((0, padded(aspects)), dtype=np.float32)
@@ -117,6 +117,11 @@ def initial_parameters(
         user_covariances=np.tile(variance, (roots[0], 1)),
         item_covariances=np.tile(variance, (roots[1], 1)),
     )
+
+
+def covariance_rows(covariance: Covariance, users: int, items: int) -> tuple[int, int]:
+    """Return how many covariances there are of users and of items."""
+    return {"personalized": (users, items), "shared": (1, 0), "identity": (0, 0)}[covariance]
 
 
 def start_at_popularity(
