@@ -106,6 +106,16 @@ def test_a_sentence_in_another_language_is_a_template(model: DMR) -> None:
     assert why.sentence == f"Für u000003: {hotel} (overall), Zimmer vor Zimmer"
 
 
+def test_a_template_joins_aspects_by_its_own_word(model: DMR) -> None:
+    first, second = model.explain("u000003", "h000001").table["aspect"][:2]
+    for template, expected in {
+        "{aspects}": f"{first} and {second}",
+        "{aspects: und }": f"{first} und {second}",
+        "{aspects:、}": f"{first}、{second}",
+    }.items():
+        assert model.explain("u000003", "h000001", template=template).sentence == expected
+
+
 @pytest.mark.parametrize(
     ("template", "reason"),
     [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
+from dmrank.cli.commands import examples
 from dmrank.cli.options import OutputFormat, SafeCells
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.progress import say
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
     from dmrank.models import Model
 
 
+_PARTS = (
+    "--train parts/train.parquet --validation parts/validation.parquet --test parts/test.parquet"
+)
+
+
+@examples(
+    f"dmrank evaluate ease.dmrank {_PARTS}",
+    f"dmrank evaluate ease.dmrank {_PARTS} --per-aspect --metric recall@20",
+)
 @reads_ratings
 def evaluate(
     columns: ReadOptions,

@@ -8,11 +8,16 @@ from typing import Annotated
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings, split_list
+from dmrank.cli.commands import examples
 from dmrank.cli.stopping import stopping
 from dmrank.support.progress import say
 from dmrank.support.targets import check_folder
 
 
+@examples(
+    "dmrank paper --ratings ratings.csv --out results --budget quick",
+    "dmrank paper --ratings ratings.csv --out results --models hurdle,dmr,ease --threads 1",
+)
 @reads_ratings
 def paper(
     columns: ReadOptions,

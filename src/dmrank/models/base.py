@@ -421,7 +421,8 @@ class Model(FittedModel):
             The aspect or mix that ranks; by default the primary aspect.
         template : str, optional
             The sentence, with any of {item}, {user}, {by}, {first} and {second} (the two most
-            relevant aspects) and {aspects} (both, joined by "and").
+            relevant aspects) and {aspects}: both, joined by "and", or by what the template says, as
+            in ``{aspects: und }``.
         language : str
             Of the built-in template; there is "en".
         names : mapping of str to str, optional
@@ -436,7 +437,7 @@ class Model(FittedModel):
         --------
         >>> from dmrank import DMR, make_ratings
         >>> model = DMR(iterations=200, seed=1).fit(make_ratings(100, 30, 2_000, seed=1).ratings)
-        >>> german = "Wir empfehlen {item}: {first} und {second}."
+        >>> german = "Wir empfehlen {item}: {aspects: und }."
         >>> why = model.explain("u000003", "h000001", by="value", template=german)
         >>> why.table.columns[:4]
         ['aspect', 'relevance', 'item_mean', 'item_ratings']
