@@ -9,6 +9,7 @@ from dmrank.data.statistics import describe as describe
 from dmrank.data.synthetic import make_hotels as make_hotels
 from dmrank.data.synthetic import make_ratings as make_ratings
 from dmrank.evaluation import Report as Report
+from dmrank.evaluation import adapt as adapt
 from dmrank.evaluation import evaluate as evaluate
 from dmrank.experiments.tuning import tune as tune
 from dmrank.models import DMR as DMR
