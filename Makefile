@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format bench clean
+.PHONY: help demo test peers format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,10 @@ test: .venv/dev.stamp ## lint, type checks and the whole test suite
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal
 
+peers: .peers/most.stamp .peers/rectools.stamp ## test with the real packages of other libraries (docs/evaluation.md)
+	.peers/most/bin/python -m pytest tests/evaluation/test_peers.py
+	.peers/rectools/bin/python -m pytest tests/evaluation/test_peers.py
+
 format: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -26,7 +30,7 @@ bench: .venv/dev.stamp ## speed and memory beside pandas and others (see docs/be
 	$(BIN)/python benchmarks/ratings.py
 
 clean: ## remove the environment and every cache
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis demo
+	rm -rf .venv .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis demo
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -39,4 +43,15 @@ clean: ## remove the environment and every cache
 
 .venv/dev.stamp: .venv/core.stamp
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+# RecTools wants NumPy 1 (before Python 3.13), Cornac NumPy 2. Newer pins of ours go with neither.
+.peers/most.stamp: PEERS := implicit cornac lenskit scikit-surprise '$(shell grep ^torch== constraints.txt)'
+.peers/rectools.stamp: PEERS := rectools pyarrow
+
+.peers/%.stamp: pyproject.toml
+	$(PYTHON) -m venv .peers/$*
+	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: \
+	  $(PEERS) hypothesis pytest
+	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --editable .
 	@touch $@
