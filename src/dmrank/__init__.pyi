@@ -1,6 +1,7 @@
 """The public names of dmrank, one import per line: `__init__.py` reads them from here."""
 
 from dmrank import datasets as datasets
+from dmrank.data.ratings import ColdStart as ColdStart
 from dmrank.data.ratings import Ratings as Ratings
 from dmrank.data.ratings import Split as Split
 from dmrank.data.reading.read import read_ratings as read_ratings

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from dmrank.data.ratings import Ratings, Split
+from dmrank.data.ratings import ColdStart, Ratings, Split
 from dmrank.evaluation.equal_scores import count_equal_scores
 from dmrank.evaluation.judged import Judged, asked_on, name_of
 from dmrank.evaluation.protocols import Full, Protocol, parse_protocol
@@ -16,6 +16,7 @@ from dmrank.evaluation.whole import whole_values
 from dmrank.fitted.scorers import Scorer, make_ranker
 from dmrank.metrics import Contrast, Coverage, ListLift, Metric, parse_any_metric
 from dmrank.metrics.names import AnyMetric
+from dmrank.models.base import Model
 from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, DataError, did_you_mean
 from dmrank.support.progress import bar, say
@@ -26,7 +27,7 @@ DEFAULT_METRICS = ("ap", "ndcg@10", "ndcg@50")
 
 def evaluate(
     models: Judged | Mapping[str, Judged],
-    split: Split,
+    split: Split | ColdStart,
     *,
     protocol: str = "full",
     metrics: Sequence[str | AnyMetric] = DEFAULT_METRICS,
@@ -43,8 +44,10 @@ def evaluate(
     models : Model, or mapping of str to Model
         Models that were fitted on ``split.train``, by the names in the report; or other libraries'
         models and results: whatever `dmrank.adapt` returns, a table of lists, or a callable.
-    split : Split
-        Judged on its test part; what a user rated in train or validation is no candidate.
+    split : Split or ColdStart
+        Judged on its test part; what a user rated in train or validation is no candidate. Of a
+        `ColdStart`, each model is given what is known of the new users or items by `fold_in`;
+        results of other libraries are taken as they are.
     protocol : str
         ``"full"``: all items with a training row are candidates. ``"sampled(100)"``: the test items
         and 100 seeded negatives per user.
@@ -72,6 +75,8 @@ def evaluate(
         raise ConfigError("no model to evaluate: give at least one")
     measured, rule = _measured(metrics), parse_protocol(protocol)
     _check_metrics(measured, rule)
+    if isinstance(split, ColdStart):
+        named, split = _folded_in(named, split), split.folded
     of_each = [metric for metric in measured if isinstance(metric, Metric)]
     of_all = [metric for metric in measured if isinstance(metric, Coverage)]
     of_model = [metric for metric in measured if isinstance(metric, Contrast | ListLift)]
@@ -118,6 +123,14 @@ def evaluate(
         protocol=protocol,
         left_out=held_out.left_out,
     )
+
+
+def _folded_in(models: Mapping[str, Judged], cold: ColdStart) -> dict[str, Judged]:
+    """Return models that know what is given of the new ones."""
+    return {
+        name: model.fold_in(cold.given, of=cold.of) if isinstance(model, Model) else model
+        for name, model in models.items()
+    }
 
 
 def _measured(metrics: Sequence[str | AnyMetric]) -> list[AnyMetric]:

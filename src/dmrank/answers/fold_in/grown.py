@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from dmrank.data.ratings import Side
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.evidence import Evidence
 from dmrank.fitted.profiles import NewRows
 from dmrank.support.arrays import Array, Bools, Codes, Float32s, Int32s, Int64s
-
-Side = Literal["users", "items"]
 
 
 class GrownArrays(dict[str, Array]):
