@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmrank.fitted.scorers import Scorer
-from dmrank.support.arrays import Codes, Int32s, Int64s
+from dmrank.fitted.scorers import Scorer, make_ranker
+from dmrank.ranking import lists_of
+from dmrank.support.arrays import Int64s
 from dmrank.training.held_out import HeldOut
 
-#: So many candidates are looked at before all are.
-_FEW = 32
 
-
-def count_equal_scores(held_out: HeldOut, ranks: Int64s, candidates: Int64s, scorer: Scorer) -> int:
+def count_equal_scores(
+    held_out: HeldOut,
+    ranks: Int64s,
+    candidates: Int64s,
+    scorer: Scorer,
+    threads: int | None = None,
+) -> int:
     """Count the held-out users whose candidates all have the same score.
 
-    As ties count against a model, their held-out items are the last of their candidates: only such
-    users are looked at.
+    As ties count against a model, a held-out item is the last of their candidates, and the first
+    one scores no higher.
 
     Parameters
     ----------
@@ -28,26 +32,20 @@ def count_equal_scores(held_out: HeldOut, ranks: Int64s, candidates: Int64s, sco
         How many items were ranked for each user.
     scorer : Scorer
         What they were ranked by.
+    threads : int, optional
+        Number of threads; by default every core.
     """
-    asked = ranks > 0
+    asked = np.flatnonzero(ranks > 0)
     row_user = np.repeat(np.arange(len(held_out.users)), np.diff(held_out.items.pointer))[asked]
-    items = np.bincount(row_user, minlength=len(held_out.users))
-    first = np.full(len(items), np.iinfo(np.int64).max)
-    np.minimum.at(first, row_user, ranks[asked])
-    last = np.flatnonzero((items > 0) & (first == candidates - items + 1))
-    return sum(_is_equal(held_out, int(n), scorer) for n in last)
-
-
-def _is_equal(held_out: HeldOut, n: int, scorer: Scorer) -> bool:
-    """Return whether all candidates of the n-th user have one score."""
-    free = held_out.candidates.copy()
-    free[held_out.excluded.of(n, n + 1).items] = False
-    items = np.flatnonzero(free).astype(np.int32)
-    few = items[:: max(len(items) // _FEW, 1)]
-    user = held_out.users[n : n + 1]
-    return _one_score(scorer, user, few) and _one_score(scorer, user, items)
-
-
-def _one_score(scorer: Scorer, user: Codes, items: Int32s) -> bool:
-    scores = scorer.of_pairs(np.repeat(user, len(items)), items)
-    return len(items) > 1 and bool((scores == scores[0]).all())
+    # Of several rows, the last that is assigned stays: that of the highest rank.
+    order = np.argsort(ranks[asked], kind="stable")
+    worst = np.full(len(held_out.users), -1)
+    worst[row_user[order]] = asked[order]
+    which = np.flatnonzero((worst >= 0) & (candidates > 1))
+    which = which[ranks[worst[which]] == candidates[which]]
+    if len(which) == 0:
+        return 0
+    users, last = held_out.users[which], held_out.items.items[worst[which]]
+    ranker = make_ranker(scorer, held_out.candidates)
+    first = ranker.top_n(users, 1, lists_of(*held_out.excluded, which), None, threads).items[:, 0]
+    return int((scorer.of_pairs(users, first) == scorer.of_pairs(users, last)).sum())

@@ -103,8 +103,9 @@ def evaluate(
                 for metric in of_each:
                     of_users = metric(ranks, gains, held_out.items.pointer)
                     values[name, aspect, str(metric)] = of_users
-                candidates = ranking.candidates(aspect)
-                equal[name, aspect] = count_equal_scores(held_out, ranks, candidates, scorer)
+                equal[name, aspect] = count_equal_scores(
+                    held_out, ranks, ranking.candidates(aspect), scorer, threads
+                )
             for shown, value in _joint_values(of_all, held_out, scorer, threads).items():
                 joint[name, aspect, shown] = value
             progress.update(done, note=f"{name} by {aspect}")

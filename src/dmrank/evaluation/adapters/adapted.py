@@ -21,7 +21,7 @@ from dmrank.support.arrays import AnyFloats, Bools, Codes, Float32s, Int64s
 from dmrank.support.errors import DataError, UnsupportedError
 from dmrank.support.progress import say
 
-#: So many scores of the last blocks are kept: all aspects are ranked by the same ones.
+#: So many scores are kept for the next aspect, which is ranked by the same ones.
 _MOST_KEPT = 1 << 25
 
 
@@ -163,15 +163,17 @@ class _Blocks:
         self, name: str, score: Callable[[Int64s], AnyFloats], users: Int64s, items: Int64s
     ) -> None:
         self._name, self._score, self._users, self._items = name, score, users, items
-        self._kept: dict[bytes, Float32s] = {}
+        self._kept: dict[int, Float32s] = {}
 
     def __call__(self, users: Codes) -> Float32s:
-        key = users.tobytes()
-        if key not in self._kept:
-            if (len(self._kept) + 1) * len(users) * len(self._items) > _MOST_KEPT:
+        found = {user: self._kept[user] for user in users.tolist() if user in self._kept}
+        new = np.array([user for user in users.tolist() if user not in found], dtype=np.int64)
+        if len(new):
+            found |= zip(new.tolist(), _places(self._block(new)), strict=True)
+            if (len(self._kept) + len(new)) * len(self._items) > _MOST_KEPT:
                 self._kept = {}
-            self._kept[key] = _places(self._block(users))
-        return self._kept[key]
+            self._kept |= found
+        return np.stack([found[user] for user in users.tolist()])
 
     def _block(self, users: Codes) -> AnyFloats:
         own = self._users[users]
