@@ -36,6 +36,17 @@ def table_format(path: Path) -> tuple[Format, bool]:
     )
 
 
+def is_table(path: Path) -> bool:
+    """Return whether a name ends as that of a table.
+
+    Examples
+    --------
+    >>> is_table(Path("lists.csv.gz")), is_table(Path("hotels.dmrank"))
+    (True, False)
+    """
+    return path.name.lower().removesuffix(".gz").endswith(tuple(FORMATS))
+
+
 def write_table(
     table: pl.DataFrame | pl.LazyFrame,
     path: str | os.PathLike[str],

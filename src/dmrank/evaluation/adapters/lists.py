@@ -20,11 +20,10 @@ def adapt_lists(source: object) -> AdaptedScores:
     table = open_table(source)
     user, item = _column(table, _USER, "user"), _column(table, _ITEM, "item")
     order = _column(table, ("rank", "score"), "order (rank, from 1, or score)")
-    batches = list(table.batches(text=[user, item], numbers=[], native=[order]))
-    rows = pl.concat(batches) if batches else pl.DataFrame()
+    rows = _read(table, user, item, order)
     if len(rows) == 0:
         raise DataError(f"{table.name} has no rows: there is no list in it")
-    if rows.null_count().row(0) != (0, 0, 0) or not rows[order].cast(pl.Float64).is_finite().all():
+    if rows.null_count().row(0) != (0, 0, 0) or not rows[order].is_finite().all():
         raise DataError(f"{table.name}: a row has no {user}, {item} or {order}: leave it out")
     if rows.select(user, item).is_duplicated().any():
         raise DataError(f"{table.name}: a user has an item twice: list each item once")
@@ -33,7 +32,7 @@ def adapt_lists(source: object) -> AdaptedScores:
         column.replace_strict(ids, np.arange(len(ids))).to_numpy()
         for column, ids in ((rows[user], users), (rows[item], items))
     ]
-    values = rows[order].cast(pl.Float64).to_numpy()
+    values = rows[order].to_numpy()
     # Places from 1 on, so that a stored one is above what is not stored, which is 0.
     height = pl.Series(-values if order == "rank" else values).rank("dense").to_numpy()
     shape = (len(users), len(items))
@@ -45,6 +44,21 @@ def adapt_lists(source: object) -> AdaptedScores:
         return np.where(block > 0, block, -np.inf)
 
     return AdaptedScores("lists", users.to_list(), items.to_list(), score, items_may_lack=True)
+
+
+def _read(table: Table, user: str, item: str, order: str) -> pl.DataFrame:
+    """Return the lists in double precision: in single precision, scores of a text could be equal.
+
+    Null is what is missing, and what is no number.
+    """
+    text = [user, item, *([order] if table.is_text else [])]
+    batches = list(table.batches(text=text, numbers=[], native=[] if table.is_text else [order]))
+    if not batches:
+        return pl.DataFrame()
+    rows = pl.concat(batches).select(user, item, order)
+    if table.decimal_comma:
+        rows = rows.with_columns(rows[order].str.replace(",", ".", literal=True))
+    return rows.with_columns(rows[order].cast(pl.Float64, strict=False))
 
 
 def _column(table: Table, names: tuple[str, ...], purpose: str) -> str:
