@@ -19,8 +19,8 @@ test: .venv/dev.stamp ## lint, type checks and the whole test suite
 	$(BIN)/pytest -n 2 --dist worksteal
 
 peers: .peers/most.stamp .peers/rectools.stamp ## test with the real packages of other libraries (docs/evaluation.md)
-	.peers/most/bin/python -m pytest tests/evaluation/test_peers.py
-	.peers/rectools/bin/python -m pytest tests/evaluation/test_peers.py
+	.peers/most/bin/python -m pytest tests/evaluation/test_peers.py tests/evaluation/test_page.py
+	.peers/rectools/bin/python -m pytest tests/evaluation/test_peers.py tests/evaluation/test_page.py
 
 format: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
