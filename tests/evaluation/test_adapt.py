@@ -62,6 +62,7 @@ def test_every_form_of_a_models_scores_is_judged_as_the_model_is(
         "ranks": lists,
         "pandas": table.to_pandas(),
         "arrow": table.to_arrow(),
+        "lazy": table.lazy(),
         "file": tmp_path / "lists.csv",
         "their names": table.rename({"user": "user_id", "item": "item_id"}),
         "function": lambda *ids: [score_of[pair] for pair in zip(*ids, strict=True)],
@@ -101,6 +102,23 @@ def test_scores_that_differ_in_double_precision_alone_are_no_ties(split: Split) 
     assert by_overall(wide, split) == by_overall(narrow, split)
 
 
+def test_a_function_is_asked_for_so_many_pairs_at_once(
+    split: Split, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_name(users, items):
+        sizes.append(len(users))
+        return [hash_of[item] for item in items]
+
+    hash_of = dict(zip(split.train.items, np.random.default_rng(0).random(25), strict=True))
+    sizes: list[int] = []
+    whole = by_overall(by_name, split)
+    asked = len(split.train.items) - int(split.cold_items.sum())
+    assert len(sizes) == 1  # for every aspect and metric
+    monkeypatch.setattr("dmrank.evaluation.adapters.adapted._MOST_AT_ONCE", 60)
+    assert by_overall(by_name, split) == whole
+    assert set(sizes[1:]) <= {asked, 2 * asked}
+
+
 def test_ids_are_matched_as_text() -> None:
     users, items = np.divmod(np.arange(200), 20)
     ratings = dmrank.Ratings.from_arrays(
@@ -119,9 +137,10 @@ def test_unknown_users_and_items_are_named_and_come_last(
     fewer = dmrank.adapt(matrix[:-3, :-2], users=users[:-3], items=items[:-2])
     assert by_overall(fewer, split) < by_overall(table, split)
     said = capsys.readouterr().err
-    assert "scores has no score for 3 of 58 users" in said
-    assert "scores has no score for 2 of 25 items" in said
-    with pytest.raises(DataError, match="scores knows none of the users of the split"):
+    missing = {*users[-3:]} & {*dmrank.evaluate(table, split, metrics=["ap"]).users}
+    assert f"it has no score for {len(missing)} of 43 users: what it does not score" in said
+    assert "it has no score for 2 of 25 items" in said
+    with pytest.raises(DataError, match="it knows none of the users of the split"):
         by_overall(dmrank.adapt(matrix, users=range(60), items=items), split)
 
 

@@ -122,10 +122,8 @@ def test_a_model_that_lacks_a_trained_user_or_item_is_refused(split: Split) -> N
         dmrank.evaluate({"all": Popularity().fit(train), "fewer": Popularity().fit(fewer)}, split)
 
 
-def test_a_model_that_has_seen_test_ratings_is_refused_whatever_its_codes(
-    split: Split, more_ids
-) -> None:
-    seen = np.union1d(train_rows(split.train), train_rows(split.test))
+def test_a_model_that_has_seen_test_ratings_is_refused_whatever_its_codes(split: Split) -> None:
+    seen = np.union1d(keys(split.train), keys(split.test))
     users, items = np.divmod(seen, len(split.train.items))
     everything = Ratings.from_arrays(
         [*split.train.users.names(users), "a"],
@@ -137,5 +135,5 @@ def test_a_model_that_has_seen_test_ratings_is_refused_whatever_its_codes(
         dmrank.evaluate(Popularity().fit(everything), split)
 
 
-def train_rows(part: Ratings) -> np.ndarray:
+def keys(part: Ratings) -> np.ndarray:
     return part.user_codes.astype(np.int64) * len(part.items) + part.item_codes

@@ -64,6 +64,8 @@ def test_factors_of_implicit(split: Split, kind: str) -> None:
     implicit = pytest.importorskip(f"implicit.{module}", reason=REASON)
     matrix, users, items = interactions(split.train)
     model = getattr(implicit, name)(factors=4, random_state=1, num_threads=1)
+    with pytest.raises(NotFittedError, match=f"{name} of implicit is not fitted"):
+        dmrank.adapt(model, users=users, items=items)
     model.fit(matrix, show_progress=False)
     adapted = dmrank.adapt(model, users=users, items=items)
     assert adapted.name == name
@@ -78,6 +80,8 @@ def test_neighbours_of_implicit(split: Split) -> None:
     neighbours = pytest.importorskip("implicit.nearest_neighbours", reason=REASON)
     matrix, users, items = interactions(split.train)
     model = neighbours.BM25Recommender(K=10, num_threads=1)
+    with pytest.raises(NotFittedError, match="BM25Recommender of implicit is not fitted"):
+        dmrank.adapt(model, users=users, items=items, data=matrix)
     model.fit(matrix, show_progress=False)
     adapted = dmrank.adapt(model, users=users, items=items, data=matrix)
     check_judged_as(split, adapted, (matrix @ model.similarity).toarray(), users, items)
@@ -164,7 +168,10 @@ def test_rectools(split: Split) -> None:
     frame["datetime"] = "2020-01-01"
     data = Dataset.construct(frame)
     inner = AlternatingLeastSquares(factors=4, random_state=1, num_threads=1)
-    model = models.ImplicitALSWrapperModel(inner).fit(data)
+    model = models.ImplicitALSWrapperModel(inner)
+    with pytest.raises(NotFittedError, match="ImplicitALSWrapperModel of RecTools is not fitted"):
+        dmrank.adapt(model, data=data)
+    model.fit(data)
     users, items = data.user_id_map.external_ids, data.item_id_map.external_ids
     vectors = model.get_vectors()
     adapted = dmrank.adapt(model, data=data)

@@ -29,7 +29,7 @@ def by_codes_of(name: str, model: FittedModel, train: Ratings) -> FittedModel:
     trained_users = train.users.names(np.flatnonzero(np.diff(train.user_pointer)))
     trained_items = train.items.names(np.unique(train.item_codes))
     for ids, trained in ((catalogue.users, trained_users), (catalogue.items, trained_items)):
-        if not all(name in ids for name in trained):
+        if not all(each in ids for each in trained):
             raise DataError(
                 f"{name} was fitted on other users or items than the split has: fit it on "
                 "split.train"

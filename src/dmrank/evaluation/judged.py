@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from dmrank.data.ratings import Ratings
@@ -31,6 +32,6 @@ def asked_on(
     if isinstance(judged, FittedModel):
         asked = by_codes_of(shown, judged, train)
     else:
-        asked = adapt(judged).on(train)
+        asked = replace(adapt(judged), name=shown).on(train, users)
     check_has_not_seen(shown, asked, users, items)
     return asked

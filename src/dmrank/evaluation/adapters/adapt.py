@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from dmrank.data.reading.tables import is_table_like
 from dmrank.evaluation.adapters.adapted import Adapted, AdaptedFunction, AdaptedScores
 from dmrank.evaluation.adapters.libraries import LIBRARIES, library_of
 from dmrank.evaluation.adapters.lists import adapt_lists
@@ -66,7 +66,7 @@ def adapt(
         make, takes = LIBRARIES[library]
     elif isinstance(model, np.ndarray) or sparse.issparse(model):
         make, takes = adapt_matrix, ("users", "items")
-    elif isinstance(model, str | os.PathLike) or hasattr(model, "columns"):
+    elif is_table_like(model):
         make, takes = adapt_lists, ()
     elif callable(model):
         make, takes = _adapt_function, ()

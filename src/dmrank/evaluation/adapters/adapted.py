@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,15 +25,8 @@ from dmrank.support.progress import say
 _MOST_KEPT = 1 << 25
 
 
-class Adapted(Protocol):
-    """What `dmrank.adapt` returns: it stands in `evaluate` and pairs beside our models."""
-
-    @property
-    def name(self) -> str:
-        """What a report calls it, if it is given no other name."""
-
-    def on(self, train: Ratings) -> FittedModel:
-        """Return it as it is asked by the codes of training ratings."""
+#: So many scores are asked for at once: a function gets them with the ids of every pair.
+_MOST_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,29 +55,30 @@ class AdaptedScores:
     items_may_lack: bool = False
     seen: tuple[Codes, Codes] | None = None
 
-    def on(self, train: Ratings) -> FittedModel:
-        """Return the scores as they are asked by the codes of training ratings.
+    def on(self, train: Ratings, asked: Codes) -> FittedModel:
+        """Return the scores as some users are asked about, by the codes of training ratings.
 
-        What has no score comes last in every list. It is said how many of the users and items with
-        a training row that is; none but such is an error.
+        What has no score comes last in every list. It is said how many of these users and of the
+        items with a training row that is; none but such is an error.
         """
         users = _positions(train.users, self.users, self.name)
         items = _positions(train.items, self.items, self.name)
-        self._check_known("users", users[np.diff(train.user_pointer) > 0] < 0)
+        trained = np.diff(train.user_pointer) > 0
+        self._check_known("users", users[np.unique(asked[trained[asked]])] < 0)
         self._check_known("items", items[np.unique(train.item_codes)] < 0)
         seen = None if self.seen is None else _recoded(self.seen, users, items)
         return BoundScores(train, _Blocks(self.name, self.score, users, items), seen)
 
     def _check_known(self, kind: str, lacks: Bools) -> None:
-        if lacks.all():
+        if len(lacks) and lacks.all():
             raise DataError(
                 f"{self.name} knows none of the {kind} of the split: its ids are not those of the "
                 "ratings"
             )
         if lacks.any() and not (kind == "items" and self.items_may_lack):
             say(
-                f"{self.name} has no score for {int(lacks.sum()):,} of {len(lacks):,} {kind} with "
-                "a training row: what it does not score comes last"
+                f"{self.name} has no score for {int(lacks.sum()):,} of {len(lacks):,} {kind}: what "
+                "it does not score comes last"
             )
 
 
@@ -95,25 +89,31 @@ class AdaptedFunction:
     name: str
     function: Callable[..., object]
 
-    def on(self, train: Ratings) -> FittedModel:
-        """Return the scores as they are asked by the codes of training ratings."""
+    def on(self, train: Ratings, asked: Codes) -> FittedModel:
+        """Return the scores as they are asked about, by the codes of training ratings."""
+        del asked  # a function is asked whoever it is
         trained = np.unique(train.item_codes)
         items = np.full(len(train.items), -1)
         items[trained] = np.arange(len(trained))
         named = train.items.names(trained).to_numpy()
 
         def score(users: Int64s) -> AnyFloats:
-            asked = np.repeat(train.users.names(users).to_numpy(), len(named))
-            found = np.asarray(self.function(asked, np.tile(named, len(users))), dtype=np.float64)
-            if found.shape != asked.shape:
+            of_pairs = np.repeat(train.users.names(users).to_numpy(), len(named))
+            scores = self.function(of_pairs, np.tile(named, len(users)))
+            found = np.asarray(scores, dtype=np.float64)
+            if found.shape != of_pairs.shape:
                 raise DataError(
-                    f"{self.name} was asked for {len(asked):,} pairs and gave an array of shape "
+                    f"{self.name} was asked for {len(of_pairs):,} pairs and gave an array of shape "
                     f"{found.shape}: return one score per pair"
                 )
             return found.reshape(len(users), len(named))
 
         users = np.arange(len(train.users))
         return BoundScores(train, _Blocks(self.name, score, users, items), None)
+
+
+#: What `dmrank.adapt` returns: it stands in `evaluate` and pairs beside our models.
+Adapted: TypeAlias = AdaptedScores | AdaptedFunction
 
 
 class BoundScores(FittedModel):
@@ -169,7 +169,10 @@ class _Blocks:
         found = {user: self._kept[user] for user in users.tolist() if user in self._kept}
         new = np.array([user for user in users.tolist() if user not in found], dtype=np.int64)
         if len(new):
-            found |= zip(new.tolist(), _places(self._block(new)), strict=True)
+            at_once = max(_MOST_AT_ONCE // len(self._items), 1)
+            for start in range(0, len(new), at_once):
+                some = new[start : start + at_once]
+                found |= zip(some.tolist(), _places(self._block(some)), strict=True)
             if (len(self._kept) + len(new)) * len(self._items) > _MOST_KEPT:
                 self._kept = {}
             self._kept |= found

@@ -32,6 +32,8 @@ def adapt_implicit(
             "columns of the matrix that it was fitted on"
         )
     has_vectors = hasattr(model, "user_factors")
+    if (model.user_factors if has_vectors else model.similarity) is None:
+        raise NotFittedError(f"{name} of implicit is not fitted: call fit first")
     if data is None and not has_vectors:
         raise ConfigError(f"{name} of implicit scores from the matrix that it was fitted on: "
                           "give it as data=")  # fmt: skip
@@ -82,6 +84,8 @@ def adapt_rectools(model: Any, *, data: Any) -> AdaptedScores:
             f"{name} of RecTools makes lists from its data set: give the Dataset that it was "
             "fitted on as data="
         )
+    if not model.is_fitted:
+        raise NotFittedError(f"{name} of RecTools is not fitted: call fit first")
     users, items = data.user_id_map.external_ids, data.item_id_map.external_ids
 
     def score(rows: Int64s) -> AnyFloats:
