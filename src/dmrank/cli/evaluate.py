@@ -11,7 +11,6 @@ import typer
 from dmrank.cli.columns import ReadOptions, reads_ratings
 from dmrank.cli.options import OutputFormat
 from dmrank.cli.output import console, make_table, print_csv, print_json
-from dmrank.support.files import is_table
 from dmrank.support.progress import say
 
 if TYPE_CHECKING:
@@ -69,6 +68,7 @@ def _open_by_name(paths: list[Path]) -> dict[str, Judged]:
     """Open models and lists; names are those of the files, with the folder where it is needed."""
     from dmrank.evaluation.adapters.lists import adapt_lists
     from dmrank.models import load
+    from dmrank.support.files import is_table
 
     stems = Counter(path.stem for path in paths)
     return {
