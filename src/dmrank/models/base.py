@@ -19,7 +19,6 @@ from dmrank.answers.complete import complete
 from dmrank.answers.correlation import correlation
 from dmrank.answers.explain import Explanation, explain
 from dmrank.answers.fold_in.folding import fold_in
-from dmrank.answers.fold_in.grown import Side
 from dmrank.answers.index import ApproximateIndex
 from dmrank.answers.lists import Candidates, OnUnknown
 from dmrank.answers.plot import plot_comparison, plot_correlation, plot_profile
@@ -27,7 +26,7 @@ from dmrank.answers.predict import predict
 from dmrank.answers.recommend import ListRequest, recommend, recommend_blocks
 from dmrank.answers.similar import similar_items, similar_users
 from dmrank.answers.vectors import ExportedVectors, vectors
-from dmrank.data.ratings import Ratings
+from dmrank.data.ratings import Ratings, Side
 from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibrating import calibrate_model
 from dmrank.fitted.calibration import Calibration

@@ -40,12 +40,28 @@ def open_table(source: object) -> Table:
         return _typed_table("table", source, {})
     if isinstance(source, pl.DataFrame):
         return _typed_table("table", source.lazy(), {})
-    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "iloc"):
+    if _is_foreign_table(source):
         return _typed_table("table", _to_polars(source).lazy(), {})
     raise DataError(
         f"cannot read ratings from {type(source).__name__}: give a path, or a polars, pandas or "
         "Arrow table"
     )
+
+
+def is_table_like(source: object) -> bool:
+    """Return whether `open_table` knows what to do with something.
+
+    Examples
+    --------
+    >>> [is_table_like(source) for source in ("lists.csv", pl.LazyFrame(), [1])]
+    [True, True, False]
+    """
+    ours = isinstance(source, str | os.PathLike | pl.LazyFrame | pl.DataFrame)
+    return ours or _is_foreign_table(source)
+
+
+def _is_foreign_table(source: object) -> bool:
+    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "iloc")
 
 
 def _to_polars(table: Any) -> pl.DataFrame:
