@@ -178,7 +178,7 @@ def test_a_metric_of_ones_own_stands_beside_the_named_ones(split: Split, fitted)
 def test_what_is_no_metric_is_refused(split: Split, fitted) -> None:
     with pytest.raises(ConfigError, match="is no metric: give a name such as 'ndcg@10'"):
         dmrank.evaluate(fitted, split, metrics=[np.mean])
-    with pytest.raises(ConfigError, match="two metrics are called 'ap'"):
+    with pytest.raises(ConfigError, match="metric 'ap' is named twice"):
         dmrank.evaluate(fitted, split, metrics=["ap", "map"])
 
     class Mean(Metric):
