@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test attack kill bounds mutants coverage format bench clean
+.PHONY: help demo test peers attack kill bounds mutants coverage format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ coverage: .venv/dev.stamp ## which lines and branches the test suite passes
 	$(BIN)/python -m coverage run --append -m pytest
 	$(BIN)/python -m coverage report --sort cover
 
+peers: .peers/most.stamp .peers/rectools.stamp ## test with the real packages of other libraries (docs/evaluation.md)
+	.peers/most/bin/python -m pytest tests/evaluation/test_peers.py tests/evaluation/test_page.py
+	.peers/rectools/bin/python -m pytest tests/evaluation/test_peers.py tests/evaluation/test_page.py
+
 format: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -47,7 +51,7 @@ bench: .venv/dev.stamp ## speed and memory beside pandas and others (see docs/be
 	$(BIN)/python benchmarks/ratings.py
 
 clean: ## remove the environment and every cache
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .numba-bounds .coverage demo
+	rm -rf .venv .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis .numba-bounds .coverage demo
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -64,4 +68,15 @@ clean: ## remove the environment and every cache
 
 .venv/mutants.stamp: .venv/dev.stamp
 	$(PIP) --editable '.[mutants]'
+	@touch $@
+
+# RecTools wants NumPy 1 (before Python 3.13), Cornac NumPy 2. Newer pins of ours go with neither.
+.peers/most.stamp: PEERS := implicit cornac lenskit scikit-surprise '$(shell grep ^torch== constraints.txt)'
+.peers/rectools.stamp: PEERS := rectools pyarrow
+
+.peers/%.stamp: pyproject.toml
+	$(PYTHON) -m venv .peers/$*
+	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: \
+	  $(PEERS) hypothesis pytest
+	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --editable .
 	@touch $@

@@ -8,6 +8,7 @@ from dmrank import metrics as metrics
 from dmrank import models as models
 from dmrank import text as text
 from dmrank.data.ids import Id as Id
+from dmrank.data.ratings import ColdStart as ColdStart
 from dmrank.data.ratings import Ratings as Ratings
 from dmrank.data.ratings import Split as Split
 from dmrank.data.reading.read import read_ratings as read_ratings
@@ -16,6 +17,7 @@ from dmrank.data.statistics import describe as describe
 from dmrank.data.synthetic import make_hotels as make_hotels
 from dmrank.data.synthetic import make_ratings as make_ratings
 from dmrank.evaluation import Report as Report
+from dmrank.evaluation import adapt as adapt
 from dmrank.evaluation import evaluate as evaluate
 from dmrank.experiments.tuning import tune as tune
 from dmrank.models import DMR as DMR

@@ -106,6 +106,16 @@ def test_a_sentence_in_another_language_is_a_template(model: DMR) -> None:
     assert why.sentence == f"Für u000003: {hotel} (overall), Zimmer vor Zimmer"
 
 
+def test_a_template_joins_aspects_by_its_own_word(model: DMR) -> None:
+    first, second = model.explain("u000003", "h000001").table["aspect"][:2]
+    for template, expected in {
+        "{aspects}": f"{first} and {second}",
+        "{aspects: und }": f"{first} und {second}",
+        "{aspects:、}": f"{first}、{second}",
+    }.items():
+        assert model.explain("u000003", "h000001", template=template).sentence == expected
+
+
 @pytest.mark.parametrize(
     ("template", "reason"),
     [
@@ -154,13 +164,13 @@ def test_a_saved_model_keeps_its_evidence(model: DMR, tmp_path: Path) -> None:
 
 
 def test_a_file_of_an_older_version_explains_without_evidence(model: DMR, tmp_path: Path) -> None:
-    arrays, metadata = read_container(model.save(tmp_path / "new.dmrank"), format_=1)
+    new = read_container(model.save(tmp_path / "new.dmrank"))
     newer = ("catalogue.item_", "catalogue.user_", "calibration.order_factor")
     old = {
-        name: array for name, array in arrays.items()
+        name: array for name, array in new.arrays.items()
         if not name.startswith(newer) or name.startswith("catalogue.item_names")
     }  # fmt: skip
-    path = write_container(tmp_path / "old.dmrank", old, metadata, format_=1)
+    path = write_container(tmp_path / "old.dmrank", old, new.metadata, content="model")
     why = dmrank.load(path).explain("u000003", "h000001")
     assert why.table["item_mean"].null_count() == len(why.table)
     assert why.sentence == model.explain("u000003", "h000001").sentence

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dmrank import ItemMean, Popularity, Ratings
+from dmrank import ItemMean, Popularity, Ratings, load
 from dmrank.cli.prepare import write_split
 from tests.cli.running import run
 
@@ -30,6 +30,19 @@ def test_models_are_compared_in_a_table(folder: Path) -> None:
     assert "ndcg@10 average" in result.stdout
     assert "full ranking of 1,769 users" in result.stdout
     assert "popular − means" in result.stdout or "means − popular" in result.stdout
+
+
+def test_lists_of_another_system_stand_beside_models(folder: Path, hotels: Ratings) -> None:
+    model = load(folder / "means.dmrank")
+    model.recommend(model.catalogue.users, n=300).write_csv(folder / "theirs.csv")
+    arguments = ["means.dmrank", "theirs.csv", *PARTS, "--metric", "ndcg@10", "--format", "json"]
+    result = run("evaluate", *arguments, cwd=folder)
+    ours, theirs = json.loads(result.stdout)
+    assert (ours["model"], theirs["model"]) == ("means", "theirs")
+    assert ours["ndcg@10"] == pytest.approx(theirs["ndcg@10"])
+    no_lists = run("evaluate", "train.parquet", *PARTS, cwd=folder)
+    assert no_lists.returncode == 2
+    assert "a table of lists needs a column for the order" in no_lists.stderr
 
 
 def test_json_and_csv_are_for_machines(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """`dmrank fit`: from a file of ratings to a model file."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,29 @@ def test_a_wrong_part_is_one_line_and_exit_code_2(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_model_of_one_step_has_no_iterations_to_tell(parts: Path, tmp_path: Path) -> None:
+    train, held_out = parts / "train.parquet", parts / "validation.parquet"
+    arguments = ["--model", "ease", "--validation", held_out, "--out", tmp_path / "m.dmrank"]
+    wrote = fit(train, *arguments).splitlines()[-1]
+    assert "iteration" not in wrote
+    assert "History" not in wrote
+    assert re.search(r"m\.dmrank: EASE\(.*\), validation 0\.\d{4}$", wrote)
+
+
+def test_seed_and_threads_are_options(parts: Path, tmp_path: Path) -> None:
+    def fitted(*arguments: object) -> bytes:
+        fit(parts / "train.parquet", *QUICK, *arguments, "--out", tmp_path / "m.dmrank")
+        return (tmp_path / "m.dmrank").read_bytes()
+
+    three = fitted("--seed", 3)
+    model = dmrank.load(tmp_path / "m.dmrank")
+    assert (model.config.seed, model.config.threads) == (3, None)
+    assert fitted("--set", "seed=3") == three
+    assert fitted("--seed", 4) != three
+    fitted("--seed", 3, "--threads", 1)
+    assert dmrank.load(tmp_path / "m.dmrank").config.threads == 1
+
+
 def test_parameters_come_from_a_file_and_set_overrides_it(parts: Path, tmp_path: Path) -> None:
     (tmp_path / "dmr.toml").write_text("margin = 0.4\niterations = 100\nregularization = 0.02\n")
     result = run(
@@ -142,6 +166,7 @@ def test_a_finished_checkpoint_is_taken_up(parts: Path, tmp_path: Path) -> None:
         (["--set", "margin=-1"], "margin=-1: it must be greater than or equal to 0"),
         (["--set", "marign=1"], "did you mean 'margin'?"),
         (["--config", "none.toml"], "none.toml cannot be read"),
+        (["--seed", "1", "--set", "seed=2"], "--seed and --set seed say the same"),
         (["--config", "bad.toml"], "is not a toml file"),
         (["--validation", "none.parquet"], "does not exist"),
         (["--out", "."], "is a directory"),

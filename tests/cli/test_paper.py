@@ -39,3 +39,13 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert reason in result.stderr
     assert "Traceback" not in result.stderr
     assert not (split_folder / "x").exists()
+
+
+def test_a_model_of_ones_own_lies_beside_the_ratings(split_folder: Path) -> None:
+    (split_folder / "mine.py").write_text(
+        "import dmrank\n\n\nclass Mine(dmrank.Popularity):\n    pass\n", encoding="utf-8"
+    )
+    command = ["paper", "--ratings", "ratings.parquet", "--out", "own", "--budget", "quick"]
+    result = run(*command, "--models", "mine:Mine", cwd=split_folder)
+    assert result.returncode == 0, result.stderr
+    assert "Mine" in (split_folder / "own" / "tables" / "table-2.md").read_text()

@@ -1,6 +1,8 @@
 """`dmrank recommend`: lists on the screen and in files."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -102,6 +104,48 @@ def test_all_users_are_written_in_blocks(ask, model, tmp_path: Path, monkeypatch
     assert pl.read_parquet(tmp_path / "lists.parquet").equals(expected)
 
 
+def test_csv_of_all_users_is_printed_in_blocks(ask, model, monkeypatch) -> None:
+    monkeypatch.setattr("dmrank.cli.recommend._MOST_PRINTED", 300)
+    expected = model.recommend(list(model.catalogue.users), n=2)
+    assert ask("--all-users", "--format", "csv", "-n", "2") == expected.write_csv()
+
+
+#: Ten users at a time, and a word on standard error for every block that is ranked.
+COUNTING = """
+import sys
+from dmrank import cli, models
+from dmrank.cli import main, recommend
+
+def counted(*given, blocks=models.Model.recommend_blocks, **options):
+    for block in blocks(*given, **options):
+        print("ranked", file=sys.stderr)
+        yield block
+
+models.Model.recommend_blocks = counted
+sys.modules["dmrank.cli.recommend"]._MOST_PRINTED = 10
+main()
+"""
+
+
+def test_a_reader_gets_the_first_rows_and_may_leave(folder: Path) -> None:
+    """As in `dmrank recommend … --format csv | head`: nothing is said, and that is no failure."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", COUNTING, "recommend", "hotels.dmrank", "--all-users", "--format",
+         "csv"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == "user,rank,item,score,item_name\n"
+    process.stdout.close()
+    said = process.stderr.read().splitlines()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0
+    # A pipe holds 64 kB, some twenty blocks of the two hundred.
+    assert said == ["ranked"] * len(said)
+    assert len(said) < 100
+
+
 def test_a_failure_on_the_way_leaves_nothing_behind(ask, tmp_path: Path, monkeypatch) -> None:
     def fail(model, users, n, users_per_block, **options):
         yield model.recommend(users, n, **options)
@@ -134,7 +178,7 @@ def test_a_list_of_a_hurdle_has_the_share_of_preference_asked_for(hurdle: Path) 
 @pytest.mark.parametrize(
     ("file", "share", "reason"),
     [
-        ("hurdle.dmrank", "1.5", "preference=1.5: give a number from 0"),
+        ("hurdle.dmrank", "1.5", "--preference 1.5: give a number from 0"),
         ("hotels.dmrank", "0.5", "fit a Hurdle"),
     ],
 )
@@ -157,7 +201,10 @@ def test_a_share_that_cannot_be_is_one_line_and_exit_code_2(
         (["--users", "none.txt"], "none.txt cannot be read"),
         (["--users", "empty.txt"], "empty.txt names no user"),
         (["--users", "guests.csv"], "no column 'user'"),
-        (["--all-users"], "too many to print: name a file with --out"),
+        (
+            ["--all-users"],
+            "too many for --format table: print them with --format csv",
+        ),
         (["--user", "u000012", "--by", "servise"], "did you mean 'service'"),
         (["--user", "u000012", "--by", "value=much"], "is not ASPECT or ASPECT=WEIGHT"),
         (["--user", "u000012", "--by", "value=1", "--by", "value"], "names 'value' twice"),

@@ -1,6 +1,7 @@
 """`evaluate`: the protocol of docs/experiments.md, and what it refuses."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dmrank
@@ -15,9 +16,11 @@ from dmrank import (
     Split,
     make_ratings,
 )
+from dmrank.metrics import Metric, RankedItems, parse_metric
 from dmrank.models import Vectors
 from dmrank.models.config import Config
 from dmrank.training.held_out import HeldOut
+from tests.evaluation.problems import given_scores
 
 
 class Constant(Model):
@@ -122,6 +125,68 @@ def test_a_constant_score_gets_the_worst_value(split: Split, protocol: str) -> N
         if protocol != "full":
             candidates = min(20, candidates - sizes[n]) + sizes[n]
         assert reciprocal[n] == pytest.approx(1 / (candidates - sizes[n] + 1))
+
+
+@pytest.mark.parametrize("protocol", ["full", "sampled(20)"])
+def test_a_model_with_one_score_for_all_items_of_a_user_is_named(
+    split: Split, fitted, protocol: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = {**fitted, "none": Constant().fit(split.train)}
+    report = dmrank.evaluate(models, split, protocol=protocol, metrics=["rr"])
+    rated = report.by_aspect().filter(pl.col("model") == "none")
+    assert rated["users"].to_list() == [report.equal_scores["none", a] for a in report.aspects]
+    assert not any(n for (name, _), n in report.equal_scores.items() if name != "none")
+    said = capsys.readouterr().err
+    users = len(report.users)
+    assert f"none gives {users} of {users} users the same score for every item" in said
+    assert "means gives" not in said
+
+
+def test_one_user_with_one_score_is_counted_and_one_whose_item_is_last_is_not(split: Split) -> None:
+    train = split.train
+    scores = np.zeros((len(train.users), len(train.items), len(train.aspects)))
+    held_out = HeldOut.from_ratings(train, split.test, split.validation)
+    for n, user in enumerate(held_out.users[1:], start=1):
+        scores[user] = 1  # the test items of all others come last
+        own = held_out.items.of(n, n + 1).items
+        scores[user, own] = -np.arange(len(own))[:, None]
+    report = dmrank.evaluate(given_scores(split, scores), split, metrics=["rr"])
+    assert report.equal_scores["Given", "overall"] == 1
+
+
+class FirstOf(Metric):
+    """Whether one of the first places is a test item's."""
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+
+    def __str__(self) -> str:
+        return f"first-of-{self.places}"
+
+    def per_user(self, items: RankedItems) -> np.ndarray:
+        return np.minimum(items.sum(items.ranks <= self.places), 1)
+
+
+def test_a_metric_of_ones_own_stands_beside_the_named_ones(split: Split, fitted) -> None:
+    report = dmrank.evaluate(fitted, split, metrics=[FirstOf(5), "hit@5", parse_metric("ap")])
+    assert report.metrics == ("first-of-5", "hit@5", "ap")
+    table = report.table()
+    assert table["first-of-5"].equals(table["hit@5"], check_names=False)
+    assert report.significance("first-of-5")[0].best == "popular"
+
+
+def test_what_is_no_metric_is_refused(split: Split, fitted) -> None:
+    with pytest.raises(ConfigError, match="is no metric: give a name such as 'ndcg@10'"):
+        dmrank.evaluate(fitted, split, metrics=[np.mean])
+    with pytest.raises(ConfigError, match="metric 'ap' is named twice"):
+        dmrank.evaluate(fitted, split, metrics=["ap", "map"])
+
+    class Mean(Metric):
+        def per_user(self, items: RankedItems) -> float:
+            return items.ranks.mean()
+
+    with pytest.raises(DataError, match=r"Mean gave values of shape \(\) for 1\d\d users"):
+        dmrank.evaluate(fitted, split, metrics=[Mean()])
 
 
 def test_the_average_over_aspects_is_the_mean_of_their_means(split: Split, fitted) -> None:

@@ -202,7 +202,7 @@ def test_aspects_that_test_lacks_do_not_count() -> None:
 
 def test_a_model_of_other_ratings_is_refused(split: Split) -> None:
     pairs = rated_pairs(split)
-    other = make_ratings(90, 30, 900, seed=5).ratings
+    other = make_ratings(70, 20, 700, seed=5).ratings
     with pytest.raises(DataError, match="Popularity was fitted on other users or items"):
         pairs.accuracy(Popularity().fit(other))
     with pytest.raises(DataError, match="has seen test ratings"):

@@ -2,17 +2,32 @@
 
 import json
 import re
+import sys
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 import pytest
 
-from dmrank import ConfigError, DataError, Hurdle, MixedEffects, Ratings, load, make_ratings
-from dmrank.experiments import run_paper
+from dmrank import (
+    Config,
+    ConfigError,
+    DataError,
+    Fitting,
+    Hurdle,
+    MixedEffects,
+    Model,
+    Ratings,
+    Search,
+    load,
+    make_ratings,
+)
+from dmrank.experiments import contenders, paper, run_paper
 from dmrank.experiments.budgets import BUDGETS, Budget
 from dmrank.experiments.contenders import CONTENDERS, find_contenders
 from dmrank.experiments.study import Study, StudySettings
+from dmrank.support.arrays import Codes, Float32s
 
 #: So few iterations that every model takes a moment.
 TINY = Budget(
@@ -304,6 +319,73 @@ def test_contenders_are_found_however_they_are_written() -> None:
         "iALS",
     ]
     assert len(find_contenders(None)) == len(CONTENDERS)
+
+
+class NewestConfig(Config):
+    slope: Annotated[float, Search((1.0, 2.0))] = 1.0
+
+
+class Newest(Model):
+    """A model of the user's own: the last item of the catalogue first."""
+
+    Config = NewestConfig
+
+    def learn(self, fitting: Fitting) -> None:
+        self.arrays = {"place": np.arange(len(fitting.ratings.items), dtype=np.float32)}
+
+    def score_block(self, users: Codes, weights: Float32s) -> Float32s:
+        return np.tile(self.config.slope * weights.sum() * self.arrays["place"], (len(users), 1))
+
+
+def test_a_model_of_ones_own_takes_part(ratings: Ratings, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run_paper(ratings, folder, models=["ItemMean", Newest], budget="tiny", threads=1)
+    table = pl.read_csv(folder / "tables" / "table-2.csv")
+    assert table["model"].to_list() == ["ItemMean", "Newest"]
+    settings = pl.read_csv(folder / "tables" / "settings.csv")
+    assert settings.filter(pl.col("model") == "Newest")["settings"][0].startswith("slope")
+    # What is kept of it counts for its source alone.
+    (folder / "work" / "own" / "Newest.json").write_text('{"source": "of another day"}')
+    with pytest.raises(ConfigError, match="holds results of another Newest"):
+        run_paper(ratings, folder, models=["ItemMean", Newest], budget="tiny", threads=1)
+
+
+def test_a_model_of_ones_own_is_found_by_its_module() -> None:
+    (found,) = find_contenders([f"{__name__}:Newest"])
+    assert (found.kind, found.role, found.is_tuned) == (Newest, "own", True)
+    reasons = {
+        f"{__name__}:Newst": "no 'Newst' in .*did you mean 'Newest'",
+        "no_such_module:Newest": "module 'no_such_module' cannot be loaded",
+        "json:loads": "no class that is made from dmrank.Model",
+        "dmrank:DMR": "cannot be called DMR, as one of ours is",
+    }
+    for name, reason in reasons.items():
+        with pytest.raises(ConfigError, match=reason):
+            find_contenders([name])
+
+
+def test_without_pytorch_the_others_go_on_and_that_is_said_first(
+    ratings: Ratings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(contenders, "has_torch", lambda: False)
+    assert {each.name for each in find_contenders(None)} == set(CONTENDERS) - {"Ex-SAE", "SPS-MTL"}
+    with pytest.raises(ConfigError, match="SPS-MTL needs PyTorch, which is not installed"):
+        run_paper(ratings, tmp_path / "run", models=["ItemMean", "SPS-MTL"])
+    assert not (tmp_path / "run").exists()
+    few = {name: CONTENDERS[name] for name in ("Ex-SAE", "SPS-MTL", "ItemMean")}
+    for module in (contenders, paper):
+        monkeypatch.setattr(module, "CONTENDERS", few)
+    monkeypatch.setattr(paper, "_run_steps", lambda *_: print("starting", file=sys.stderr))
+    run_paper(ratings, tmp_path / "run", budget="tiny", threads=1)
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first.startswith("PyTorch is not installed: going on without Ex-SAE and SPS-MTL")
+    assert "starting" in others
+    assert pl.read_csv(tmp_path / "run" / "tables" / "table-2.csv")["model"].to_list() == [
+        "ItemMean"
+    ]
 
 
 @pytest.mark.parametrize(

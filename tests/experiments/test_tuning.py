@@ -100,7 +100,7 @@ def test_trials_are_kept_in_the_file_of_that_name(split: Split, tmp_path: Path) 
 def test_a_file_that_holds_no_trials_is_refused(split: Split, tmp_path: Path) -> None:
     storage = tmp_path / "trials.db"
     storage.write_bytes(b"no database" * 1_000)
-    with pytest.raises(ConfigError, match=r"trials.db holds no trials \(.*not a database"):
+    with pytest.raises(ConfigError, match="trials.db cannot be read as a file of trials"):
         tune("ItemMean", split, trials=1, storage=storage)
     with pytest.raises(DataError, match="is a directory"):
         tune("ItemMean", split, trials=1, storage=tmp_path)

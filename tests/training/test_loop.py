@@ -183,6 +183,14 @@ def test_a_history_plots_itself(tmp_path: Path) -> None:
     assert repr(History()) == "History(no evaluation)"
 
 
+def test_a_model_that_is_learned_in_one_step_has_no_iterations_to_tell() -> None:
+    history = History()
+    history.add(1, float("nan"), 0.25)
+    assert repr(history) == "History(validation 0.2500)"
+    history.add(2, float("nan"), 0.2)
+    assert repr(history) == "History(2 iterations, best validation 0.2500 at 1)"
+
+
 @pytest.mark.parametrize("lost", ["x", "best.x", "steps"])
 def test_a_checkpoint_without_one_of_its_arrays_is_refused(tmp_path: Path, lost: str) -> None:
     checkpoint = Checkpoint(tmp_path, {}, every_seconds=0)

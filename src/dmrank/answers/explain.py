@@ -19,6 +19,8 @@ from dmrank.support.shown import html
 
 #: The sentence of the paper (4.5); callers bring their own for other languages.
 TEMPLATES = {"en": "We recommend {item} to you, because you may like its aspects of {aspects}."}
+#: What stands between aspects if a template does not say.
+_AND = " and "
 #: What a template may name.
 FIELDS = ("user", "item", "by", "aspects", "first", "second")
 
@@ -154,6 +156,11 @@ def fill_template(
     --------
     >>> fill_template(None, "en", user="ann", item="Ritz", by="overall", aspects=["rooms"])
     'We recommend Ritz to you, because you may like its aspects of rooms.'
+    >>> fill_template(
+    ...     "{item}: {aspects: und }", "de", user="ann", item="Ritz", by="overall",
+    ...     aspects=["Zimmer", "Lage"],
+    ... )
+    'Ritz: Zimmer und Lage'
     """
     if template is None:
         if language not in TEMPLATES:
@@ -162,7 +169,7 @@ def fill_template(
                 "'… {item} … {first} … {second} …'"
             )
         template = TEMPLATES[language]
-    fields = {"user": user, "item": item, "by": by, "aspects": " and ".join(aspects)}
+    fields = {"user": user, "item": item, "by": by, "aspects": _Joined(aspects)}
     fields |= dict(zip(("first", "second"), aspects, strict=False))
     try:
         for _, name, _, _ in string.Formatter().parse(template):
@@ -171,6 +178,16 @@ def fill_template(
         return template.format(**fields)
     except ValueError as error:
         raise ConfigError(f"template {template!r} cannot be filled in: {error}") from None
+
+
+class _Joined(list[str]):
+    """Aspects that a template joins with its own words, as in ``{aspects: und }``."""
+
+    def __format__(self, between: str) -> str:
+        return (between or _AND).join(self)
+
+    def __str__(self) -> str:
+        return format(self)
 
 
 def _bad_field(name: str) -> str:

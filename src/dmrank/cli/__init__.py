@@ -20,7 +20,7 @@ def main() -> None:
     listen()
     try:
         try:
-            app()
+            app(prog_name="dmrank")
         finally:
             sys.stdout.flush()
     except DmrankError as error:

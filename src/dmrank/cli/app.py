@@ -8,6 +8,7 @@ import typer
 
 from dmrank.cli.aspects import aspects
 from dmrank.cli.check import check
+from dmrank.cli.commands import CommandGroup, Quiet, add_command, examples, silenced
 from dmrank.cli.compare import compare
 from dmrank.cli.demo import demo
 from dmrank.cli.evaluate import evaluate
@@ -18,17 +19,23 @@ from dmrank.cli.paper import paper
 from dmrank.cli.prepare import prepare
 from dmrank.cli.recommend import recommend
 from dmrank.cli.stats import stats
-from dmrank.cli.stopping import StoppableGroup
 from dmrank.cli.tune import tune
 from dmrank.cli.warm_up import warm_up
 from dmrank.support.version import __version__
 
+_EXIT_CODES = """
+ Exit codes:
+   0     done, or the reader of a pipe has seen enough
+   1     a fault in dmrank itself, with a traceback
+   2     a mistake in what was given, which standard error names
+   130   interrupted by Ctrl-C
+   143   ended by SIGTERM
+"""
+
 app = typer.Typer(
     name="dmrank",
-    cls=StoppableGroup,
-    help="Rank items by several aspects at once.",
+    cls=CommandGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -41,7 +48,14 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
+@examples(
+    "dmrank demo",
+    "dmrank fit ratings.csv --out model.dmrank",
+    then=_EXIT_CODES,
+)
 def options(
+    context: typer.Context,
+    quiet: Quiet = False,
     version: Annotated[
         bool,
         typer.Option(
@@ -50,6 +64,9 @@ def options(
     ] = False,
 ) -> None:
     """Rank items by several aspects at once."""
+    del version  # has been shown
+    if quiet:
+        context.with_resource(silenced())
 
 
 # In the order of the help text.
@@ -57,5 +74,5 @@ for command in (
     *(demo, stats, prepare, fit, evaluate, recommend, compare, explain),
     *(tune, paper, extract, check, warm_up),
 ):
-    app.command()(command)
+    add_command(app, command)
 app.add_typer(aspects, name="aspects")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dmrank.cli.columns import parse_scale
+from dmrank.cli.commands import CommandGroup, add_command, examples
 from dmrank.cli.options import OverallColumn, OverallScale, ReviewsFile, TextColumn, TitleColumn
 from dmrank.cli.output import console, make_table
 from dmrank.support.errors import ConfigError
@@ -19,12 +20,22 @@ _HEADER = (
     "# terms name an aspect; favours and faults are opinions about it beside one of its terms.\n\n"
 )
 
-aspects = typer.Typer(
-    help="Find the aspects that reviews are about; show lexicons.", no_args_is_help=True
+aspects = typer.Typer(cls=CommandGroup, no_args_is_help=True)
+
+
+@aspects.callback()
+@examples(
+    "dmrank aspects discover reviews.csv --out aspects.toml",
+    "dmrank aspects show hotels",
 )
+def group() -> None:
+    """Find the aspects that reviews are about; show lexicons."""
 
 
-@aspects.command()
+@examples(
+    "dmrank aspects discover reviews.csv --out aspects.toml",
+    "dmrank aspects discover reviews.csv --seeds hotels --min-count 20 --out aspects.toml",
+)
 def discover(
     file: ReviewsFile,
     out: Annotated[Path, typer.Option(help="Lexicon to write: a toml file, to be edited.")],
@@ -76,7 +87,7 @@ def discover(
     say(f"wrote {out}: read it, edit it, then: dmrank extract {file} --aspects {out} --out …")
 
 
-@aspects.command()
+@examples("dmrank aspects show hotels", "dmrank aspects show aspects.toml")
 def show(
     name: Annotated[str, typer.Argument(help="hotels, restaurants, beer or a lexicon file.")],
 ) -> None:
@@ -91,3 +102,7 @@ def show(
         examples = [*words.terms[:5], *words.positive[:2], *words.negative[:2]]
         table.add_row(aspect, str(len(words.terms)), str(opinions), ", ".join(examples))
     console().print(table)
+
+
+for command in (discover, show):
+    add_command(aspects, command)

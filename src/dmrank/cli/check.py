@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
+from dmrank.cli.commands import examples
 from dmrank.support.errors import ModelFileError
 from dmrank.support.progress import say
 
 
+@examples("dmrank check model.dmrank", "dmrank check model.dmrank ease.dmrank")
 def check(
     files: Annotated[
         list[Path],

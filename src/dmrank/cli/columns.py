@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from dmrank.cli.signatures import add_options
 from dmrank.support.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -86,31 +86,15 @@ class ReadOptions:
 
 def reads_ratings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of :class:`ReadOptions`, handed to it as `columns`."""
-    hints = get_type_hints(command, include_extras=True)
-    option_hints = get_type_hints(ReadOptions, include_extras=True)
-    own = [
-        parameter.replace(annotation=hints[name])
-        for name, parameter in inspect.signature(command).parameters.items()
-        if name != "columns"
-    ]
-    options = [
-        inspect.Parameter(
-            option.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=option.default,
-            annotation=option_hints[option.name],
-        )
-        for option in fields(ReadOptions)
-    ]
+    hints = get_type_hints(ReadOptions, include_extras=True)
+    options = {option.name: (hints[option.name], option.default) for option in fields(ReadOptions)}
 
     @wraps(command)
     def with_options(**given: Any) -> None:
-        columns = ReadOptions(**{option.name: given.pop(option.name) for option in options})
+        columns = ReadOptions(**{name: given.pop(name) for name in options})
         command(columns=columns, **given)
 
-    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-    with_options.__signature__ = inspect.Signature(parameters + options)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {p.name: p.annotation for p in parameters + options}
+    add_options(with_options, command, options, without="columns")
     return with_options
 
 
@@ -140,12 +124,12 @@ def parse_scale(given: list[str] | None) -> ScaleLike | None:
         name, _, bounds = text.rpartition("=")
         if name in named:
             what = f"of {name!r} " if name else ""
-            raise ConfigError(f"scale {what}is given twice: give it once")
+            raise ConfigError(f"--scale {what}is given twice: give it once")
         low, _, high = bounds.partition(":")
         try:
             named[name] = (float(low), float(high))
         except ValueError:
-            raise ConfigError(f"scale {text!r} is not LOW:HIGH or ASPECT=LOW:HIGH") from None
+            raise ConfigError(f"--scale {text!r} is not LOW:HIGH or ASPECT=LOW:HIGH") from None
     if "" in named and len(named) > 1:
-        raise ConfigError("give one scale for all aspects, or ASPECT=LOW:HIGH for each")
+        raise ConfigError("give one --scale for all aspects, or ASPECT=LOW:HIGH for each")
     return named.get("", named)

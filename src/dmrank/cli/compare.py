@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from dmrank.cli.commands import examples
 from dmrank.cli.options import ModelFile, OutputFormat, SafeCells
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.errors import UnsupportedError
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from dmrank.answers.compare import Comparison
 
 
+@examples(
+    "dmrank compare model.dmrank --user u000012 h000001 h000002",
+    "dmrank compare model.dmrank --user u000012 h000001 h000002 --figure direction.png",
+)
 def compare(
     model: ModelFile,
     first: Annotated[str, typer.Argument(help="An item.", metavar="A")],

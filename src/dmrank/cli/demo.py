@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from dmrank.cli.commands import examples
 from dmrank.cli.compare import print_comparison
 from dmrank.cli.explain import print_explanation
 from dmrank.cli.output import console, make_table
+from dmrank.cli.recommend import rating_users
 from dmrank.cli.stats import draw, print_statistics
 from dmrank.support.targets import check_folder
 
@@ -32,6 +34,10 @@ _RANKINGS: tuple[tuple[By, str], ...] = (
 )
 
 
+@examples(
+    "dmrank demo",
+    "dmrank demo --out pictures --seed 3",
+)
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Seed of the synthetic hotels.")] = 0,
@@ -155,7 +161,7 @@ def _show_lists(screen: Console, model: Hurdle, guest: str, preference: float) -
 
 def _differing(model: Hurdle, preference: float) -> float:
     """Return how many hotels of the lists by service those by value lack, on average."""
-    guests = list(model.catalogue.users)
+    guests = rating_users(model)
     by_service, by_value = (
         model.recommend(guests, n=_LISTED, by=by, preference=preference).select("user", "item")
         for by in ("service", "value")

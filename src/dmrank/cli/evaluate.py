@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
+from dmrank.cli.commands import examples
 from dmrank.cli.options import OutputFormat, SafeCells
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.progress import say
@@ -16,14 +17,29 @@ from dmrank.support.progress import say
 if TYPE_CHECKING:
     import polars as pl
 
+    from dmrank.evaluation.judged import Judged
     from dmrank.evaluation.report import Report
-    from dmrank.models import Model
 
 
+_PARTS = (
+    "--train parts/train.parquet --validation parts/validation.parquet --test parts/test.parquet"
+)
+
+
+@examples(
+    f"dmrank evaluate ease.dmrank {_PARTS}",
+    f"dmrank evaluate ease.dmrank {_PARTS} --per-aspect --metric recall@20",
+)
 @reads_ratings
 def evaluate(
     columns: ReadOptions,
-    models: Annotated[list[Path], typer.Argument(help="Model files.", metavar="MODEL…")],
+    models: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Model files, or other systems' lists: a table with user, item and rank or score.",
+            metavar="MODEL…",
+        ),
+    ],
     train: Annotated[Path, typer.Option(help="The ratings that the models were fitted on.")],
     validation: Annotated[Path, typer.Option(help="Held-out ratings that are no candidates.")],
     test: Annotated[Path, typer.Option(help="The ratings to judge by.")],
@@ -59,12 +75,19 @@ def evaluate(
         say(f"{report.left_out:,} test rows of users or items without a training row were left out")
 
 
-def _open_by_name(paths: list[Path]) -> dict[str, Model]:
-    """Open models; names are those of the files, with the folder where that is not enough."""
+def _open_by_name(paths: list[Path]) -> dict[str, Judged]:
+    """Open models and lists; names are those of the files, with the folder where it is needed."""
+    from dmrank.evaluation.adapters.lists import adapt_lists
     from dmrank.models import load
+    from dmrank.support.files import is_table
 
     stems = Counter(path.stem for path in paths)
-    return {path.stem if stems[path.stem] == 1 else str(path): load(path) for path in paths}
+    return {
+        path.stem if stems[path.stem] == 1 else str(path): (
+            adapt_lists(path) if is_table(path) else load(path)
+        )
+        for path in paths
+    }
 
 
 def _print(report: Report, table: pl.DataFrame, per_aspect: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from dmrank.cli.commands import examples
 from dmrank.cli.options import ModelFile, OutputFormat, SafeCells, parse_by
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.progress import say
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from dmrank.answers.explain import Explanation
 
 
+@examples(
+    "dmrank explain model.dmrank --user u000012 --item h000001 --by value",
+    "dmrank explain model.dmrank --user u000012 --item h000001 --template '{item}: {aspects}'",
+)
 def explain(
     model: ModelFile,
     user: Annotated[str, typer.Option(help="To whom the item is recommended.", metavar="ID")],
@@ -30,7 +35,10 @@ def explain(
     ] = None,
     template: Annotated[
         str | None,
-        typer.Option(help="The sentence, with {item}, {first}, {second}, {aspects}, {by}, {user}."),
+        typer.Option(
+            help="The sentence, with {item}, {first}, {second}, {aspects}, {by}, {user}; "
+            "{aspects: und } joins aspects by 'und'."
+        ),
     ] = None,
     format_: Annotated[
         OutputFormat, typer.Option("--format", help="How to print the explanation.")

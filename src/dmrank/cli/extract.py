@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from dmrank.cli.columns import parse_scale
+from dmrank.cli.commands import examples
 from dmrank.cli.options import (
     OverallColumn,
     OverallScale,
@@ -45,6 +46,10 @@ class RatingMapping(StrEnum):
     EFM = "efm"
 
 
+@examples(
+    "dmrank extract reviews.csv --overall stars --show 5",
+    "dmrank extract reviews.csv --overall stars --out extracted.parquet",
+)
 def extract(
     file: ReviewsFile,
     out: Annotated[Path | None, typer.Option(help="Ratings to write, by the ending.")] = None,

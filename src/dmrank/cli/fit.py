@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
+from dmrank.cli.commands import examples
 from dmrank.cli.model_file import interrupted_file, save_model
-from dmrank.cli.options import RatingsFile
+from dmrank.cli.options import ModelName, RatingsFile
 from dmrank.cli.parameters import parse_settings, read_config
 from dmrank.cli.stopping import Stopped, stopping
 from dmrank.support.progress import say
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
     from dmrank.models import Model
 
 
+@examples(
+    "dmrank fit ratings.csv --out model.dmrank",
+    "dmrank fit parts/train.parquet --model ease --set regularization=100 --out ease.dmrank",
+)
 @reads_ratings
 def fit(
     columns: ReadOptions,
     file: RatingsFile,
     out: Annotated[Path, typer.Option(help="Model file to write.")],
-    model: Annotated[str, typer.Option(help="Which model, such as hurdle, dmr, ease.")] = "hurdle",
+    model: ModelName = "hurdle",
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -35,6 +40,15 @@ def fit(
         ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Parameters from a toml file.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Same seed, same model. Default: 0.", metavar="NUMBER")
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            help="Threads; the model does not depend on it. Default: every core.", metavar="NUMBER"
+        ),
+    ] = None,
     validation: Annotated[
         Path | None,
         typer.Option(
@@ -50,7 +64,7 @@ def fit(
     from dmrank.models import find_model
 
     # What is wrong with the settings is said before anything is read.
-    parameters = {**read_config(config), **parse_settings(set_)}
+    parameters = {**read_config(config), **parse_settings(set_, seed=seed, threads=threads)}
     unfitted = find_model(model)(**parameters)
     check_target(out)
     if checkpoint is not None:
@@ -62,8 +76,7 @@ def fit(
         _check_finished(fitted, out, checkpoint)
     save_model(fitted, out)
     interrupted_file(out).unlink(missing_ok=True)
-    seen = [repr(fitted), *([repr(fitted.history)] if fitted.history.iterations else [])]
-    say(f"wrote {out}: {', '.join(seen)}")
+    say(f"wrote {out}: {', '.join(filter(None, (repr(fitted), fitted.history.summary())))}")
     for line in _parts(fitted):
         say(line)
 

@@ -18,6 +18,32 @@ RatingsFile = Annotated[
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
 
+#: Names of `dmrank.models.MODELS`, which would take half a second to import.
+MODEL_NAMES = (
+    "hurdle", "blend", "mixedeffects", "dmr", "ials", "ease", "cooccurrence", "mbpr", "mter", "efm",
+    "ptf", "spsmtl", "exsae", "itemmean", "popularity",
+)  # fmt: skip
+MODEL_HELP = f"One of {', '.join(MODEL_NAMES)}."
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """Return the models whose names begin as given, for the shell.
+
+    Examples
+    --------
+    >>> complete_model("it")
+    ['itemmean']
+    """
+    return [name for name in MODEL_NAMES if name.startswith(incomplete)]
+
+
+ModelName = Annotated[
+    str,
+    typer.Option(
+        help=f"Which model to learn. {MODEL_HELP}", metavar="MODEL", autocompletion=complete_model
+    ),
+]
+
 ReviewsFile = Annotated[
     Path, typer.Argument(help="Reviews: csv, tsv, jsonl (plain or .gz) or parquet.", metavar="FILE")
 ]

@@ -58,12 +58,14 @@ def print_json(value: Any) -> None:
     print(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def print_csv(table: pl.DataFrame, *, safe_cells: bool = False) -> None:
-    """Print a table as csv; see `support.files.safe_cells`."""
+def print_csv(table: pl.DataFrame, *, safe_cells: bool = False, header: bool = True) -> None:
+    """Print a table, or a further block of one, as csv; see `support.files.safe_cells`."""
     from dmrank.support.files import with_safe_cells
 
-    text = (with_safe_cells(table.lazy()).collect() if safe_cells else table).write_csv()
-    print(printable_lines(text) if sys.stdout.isatty() else text, end="")
+    cells = with_safe_cells(table.lazy()).collect() if safe_cells else table
+    text = cells.write_csv(include_header=header)
+    # A reader that waits for the first rows gets them at once.
+    print(printable_lines(text) if sys.stdout.isatty() else text, end="", flush=True)
 
 
 def make_table(*columns: str, title: str | None = None) -> Table:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings, split_list
+from dmrank.cli.commands import examples
 from dmrank.cli.stopping import stopping
 from dmrank.support.progress import say
 from dmrank.support.targets import check_folder
 
 
+@examples(
+    "dmrank paper --ratings ratings.csv --out results --budget quick",
+    "dmrank paper --ratings ratings.csv --out results --models hurdle,dmr,ease --threads 1",
+)
 @reads_ratings
 def paper(
     columns: ReadOptions,
@@ -20,7 +26,11 @@ def paper(
     out: Annotated[Path, typer.Option(help="Folder for the report; a cut-off run goes on there.")],
     models: Annotated[
         str | None,
-        typer.Option(help="Which models, separated by commas; default: all.", metavar="A,B,…"),
+        typer.Option(
+            help="Which models, separated by commas; one of your own as module:Class. "
+            "Default: all of ours.",
+            metavar="A,B,…",
+        ),
     ] = None,
     budget: Annotated[str, typer.Option(help="quick, standard or full.")] = "standard",
     seeds: Annotated[
@@ -38,6 +48,9 @@ def paper(
 
     # What is wrong with the settings is said before anything is read.
     names = None if models is None else split_list(models)
+    if models is not None and ":" in models:
+        # A module of the user's own lies where the command is given.
+        sys.path.insert(0, str(Path.cwd()))
     find_budget(budget)
     find_contenders(names)
     check_folder(out)

@@ -22,8 +22,10 @@ def read_config(path: Path | None) -> dict[str, Any]:
         raise ConfigError(f"{path} is not a toml file: {error}") from None
 
 
-def parse_settings(settings: list[str] | None) -> dict[str, Any]:
+def parse_settings(settings: list[str] | None, **options: Any) -> dict[str, Any]:
     """Parse `name=value`; a value that is not a number, true, false or null is a word.
+
+    Parameters that have options of their own come from these, unless they are None.
 
     Examples
     --------
@@ -41,4 +43,7 @@ def parse_settings(settings: list[str] | None) -> dict[str, Any]:
             parsed[name] = json.loads(value)
         except ValueError:
             parsed[name] = value
-    return parsed
+    for name, value in options.items():
+        if value is not None and name in parsed:
+            raise ConfigError(f"--{name} and --set {name} say the same: give one of them")
+    return parsed | {name: value for name, value in options.items() if value is not None}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
+from dmrank.cli.commands import examples
 from dmrank.cli.options import RatingsFile, SafeCells
 from dmrank.support.errors import ConfigError
 from dmrank.support.progress import say
@@ -27,6 +28,10 @@ class SplitMethod(StrEnum):
     TIME_PER_USER = "time-per-user"
 
 
+@examples(
+    "dmrank prepare ratings.csv --k-core 5 --out clean.parquet",
+    "dmrank prepare ratings.csv --k-core 5 --split --out parts",
+)
 @reads_ratings
 def prepare(
     columns: ReadOptions,
@@ -89,7 +94,7 @@ def _parse_shares(text: str) -> tuple[float, float, float]:
         train, validation, test = (float(share) for share in text.split(","))
     except ValueError:
         raise ConfigError(
-            f"shares {text!r} are not three numbers: write them as 0.7,0.15,0.15"
+            f"--shares {text!r} are not three numbers: write them as 0.7,0.15,0.15"
         ) from None
     check_shares(train, validation, test)
     return train, validation, test

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dmrank.cli.commands import examples
 from dmrank.cli.options import ModelFile, OutputFormat, SafeCells, parse_by
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.support.errors import ConfigError, DataError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from dmrank.data.ids import Id
     from dmrank.models import Model
 
-#: The most users whose lists are printed; more go to a file.
+#: The most users whose lists are printed at once; csv is printed in blocks of as many.
 _MOST_PRINTED = 1_000
 
 
@@ -31,6 +32,10 @@ class UnknownUsers(StrEnum):
     POPULAR = "popular"
 
 
+@examples(
+    "dmrank recommend model.dmrank --user u000012 --by service --by value=2",
+    "dmrank recommend model.dmrank --all-users --format csv | head",
+)
 def recommend(
     model: ModelFile,
     user: Annotated[
@@ -79,7 +84,8 @@ def recommend(
         Path | None, typer.Option(help="Write the lists here (by its ending), in blocks.")
     ] = None,
     format_: Annotated[
-        OutputFormat, typer.Option("--format", help="How to print the lists.")
+        OutputFormat,
+        typer.Option("--format", help="How to print the lists; csv: of any number."),
     ] = OutputFormat.TABLE,
     safe_cells: SafeCells = False,
 ) -> None:
@@ -106,9 +112,17 @@ def recommend(
         rows = write_lists(ranker, asked, n, options, out, safe_cells=safe_cells)
         say(f"wrote {out}: {rows:,} rows for {len(asked):,} users")
         return
+    if format_ == OutputFormat.CSV:
+        lists = ranker.recommend_blocks(asked, n, users_per_block=_MOST_PRINTED, **options)
+        for position, block_ in enumerate(lists):
+            print_csv(block_, safe_cells=safe_cells, header=position == 0)
+        return
     if len(asked) > _MOST_PRINTED:
-        raise ConfigError(f"{len(asked):,} lists are too many to print: name a file with --out")
-    _print(ranker.recommend(asked, n, **options), by or [], format_, safe_cells)
+        raise ConfigError(
+            f"{len(asked):,} lists are too many for --format {format_.value}: print them with "
+            "--format csv, or name a file with --out"
+        )
+    _print(ranker.recommend(asked, n, **options), by or [], format_)
 
 
 def _asked_users(
@@ -118,9 +132,16 @@ def _asked_users(
     if sum([bool(named), file is not None, everybody]) != 1:
         raise ConfigError("name users by one of --user, --users FILE and --all-users")
     if everybody:
-        pointer = model.catalogue.seen_pointer
-        return model.users[pointer[1:] > pointer[:-1]].to_list()
+        return rating_users(model)
     return named if file is None else read_ids(file, "user")
+
+
+def rating_users(model: Model) -> list[str]:
+    """Return the users that the model has training ratings of."""
+    import polars as pl
+
+    pointer, users = model.catalogue.seen_pointer, model.catalogue.users.series
+    return users.filter(pl.Series(pointer[1:] > pointer[:-1])).to_list()
 
 
 def read_ids(file: Path, kind: Literal["user", "item"]) -> list[str]:
@@ -151,11 +172,9 @@ def read_ids(file: Path, kind: Literal["user", "item"]) -> list[str]:
     return list(dict.fromkeys(ids))
 
 
-def _print(lists: pl.DataFrame, by: list[str], format_: OutputFormat, safe_cells: bool) -> None:
+def _print(lists: pl.DataFrame, by: list[str], format_: OutputFormat) -> None:
     if format_ == OutputFormat.JSON:
         print_json(lists.to_dicts())
-    elif format_ == OutputFormat.CSV:
-        print_csv(lists, safe_cells=safe_cells)
     else:
         screen = console()
         what = f", by {', '.join(by)}" if by else ""

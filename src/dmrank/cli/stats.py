@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
+from dmrank.cli.commands import examples
 from dmrank.cli.options import OutputFormat, RatingsFile, SafeCells
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.progress import say
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from dmrank.data.statistics import Statistics
 
 
+@examples(
+    "dmrank stats ratings.csv",
+    "dmrank stats ratings.csv --aspects service,value --format json",
+)
 @reads_ratings
 def stats(
     columns: ReadOptions,

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
+import typer
 from typer.core import TyperGroup
 
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -59,5 +60,9 @@ class StoppableGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with stopping("nothing was written"):
-            return super().invoke(ctx)
+        try:
+            with stopping("nothing was written"):
+                return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader has seen enough, as `head` has: typer would call it a failure.
+            raise typer.Exit from None

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dmrank.cli.columns import ReadOptions, reads_ratings
-from dmrank.cli.options import OutputFormat, SafeCells
+from dmrank.cli.commands import examples
+from dmrank.cli.options import MODEL_HELP, OutputFormat, SafeCells, complete_model
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.cli.parameters import parse_settings, read_config
 from dmrank.cli.stopping import stopping
@@ -30,10 +31,19 @@ class SearchStrategy(StrEnum):
     RANDOM = "random"
 
 
+_PARTS = "--train parts/train.parquet --validation parts/validation.parquet"
+
+
+@examples(
+    f"dmrank tune ease {_PARTS} --trials 10 --out ease.toml",
+    f"dmrank tune ials {_PARTS} --trials 5 --storage trials.db",
+)
 @reads_ratings
 def tune(
     columns: ReadOptions,
-    model: Annotated[str, typer.Argument(help="Which model, such as dmr.", metavar="MODEL")],
+    model: Annotated[
+        str, typer.Argument(help=MODEL_HELP, metavar="MODEL", autocompletion=complete_model)
+    ],
     train: Annotated[Path, typer.Option(help="Ratings to learn from.")],
     validation: Annotated[Path, typer.Option(help="Held-out ratings to judge by.")],
     out: Annotated[

@@ -6,12 +6,23 @@ from typing import Annotated
 
 import typer
 
+from dmrank.cli.commands import examples
+from dmrank.cli.options import MODEL_HELP, complete_model
 from dmrank.support.progress import say
 
 
+@examples(
+    "dmrank warm-up",
+    "dmrank warm-up --model hurdle --model dmr",
+)
 def warm_up(
     model: Annotated[
-        list[str] | None, typer.Option(help="A model that will be used; repeat for more.")
+        list[str] | None,
+        typer.Option(
+            help=f"A model that will be used; repeat for more. {MODEL_HELP}",
+            metavar="MODEL",
+            autocompletion=complete_model,
+        ),
     ] = None,
 ) -> None:
     """Compile ahead what the first fit and list would wait for."""

@@ -26,7 +26,7 @@ def count_threads(threads: int | None) -> int:
         has_affinity = hasattr(os, "sched_getaffinity")
         return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     if threads < 1:
-        raise ConfigError(f"threads={threads!r}: give 1 or more, or None for every core")
+        raise ConfigError(f"threads={threads!r}: give 1 or more, or leave it out for every core")
     return threads
 
 

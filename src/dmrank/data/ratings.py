@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
 from dmrank.data import rows as rows_of
+from dmrank.data import splitting
 from dmrank.data.ids import Id, Ids, id_list, id_texts
 from dmrank.data.positions import as_mask, positions
 from dmrank.data.scale import ScaleLike, make_scale
@@ -34,6 +35,8 @@ from dmrank.support.shown import html
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: Who is new, or who is folded in.
+Side: TypeAlias = Literal["users", "items"]
 #: Columns of a table that are never aspects.
 RESERVED_COLUMNS = ("user", "item", "item_name", "timestamp")
 #: The one aspect of implicit feedback.
@@ -425,9 +428,7 @@ class Ratings:
             parts = rows_of.random_parts(len(self), *shares, seed)
         elif by in ("time", "time-per-user"):
             if self.timestamps is None:
-                raise DataError(
-                    f"split by {by!r} needs timestamps: read the ratings with timestamp=COLUMN"
-                )
+                raise _needs_timestamps(by)
             if by == "time":
                 parts = rows_of.time_parts(self.timestamps, *shares)
             else:
@@ -436,6 +437,103 @@ class Ratings:
             known = ("random", "time", "time-per-user")
             raise ConfigError(f"split by {by!r} is not known; {did_you_mean(str(by), known)}")
         return Split(*(self.select(rows) for rows in parts))
+
+    def leave_one_out(self, *, seed: int = 0, by: Literal["random", "time"] = "random") -> Split:
+        """Hold one row of each user back for test, and another one for validation.
+
+        A user with two rows has none for validation; the single row of a user is trained on.
+
+        Parameters
+        ----------
+        seed : int
+            Same seed, same split; used by `by="random"` only.
+        by : {"random", "time"}
+            Hold back any rows, or the newest for test and the one before for validation.
+
+        Examples
+        --------
+        >>> from dmrank import make_ratings
+        >>> make_ratings(100, 30, 2_000, seed=1).ratings.leave_one_out()
+        Split(train 1,804, validation 97, test 99 rating vectors; 0 outside train with a cold ...)
+        """
+        if by == "time" and self.timestamps is None:
+            raise _needs_timestamps(by)
+        if by not in ("random", "time"):
+            hint = did_you_mean(str(by), ("random", "time"))
+            raise ConfigError(f"leave one out by {by!r} is not known; {hint}")
+        at_random = np.random.default_rng(seed).random(len(self))
+        order = self.timestamps if by == "time" and self.timestamps is not None else at_random
+        parts = splitting.leave_one_out_parts(self.user_pointer, order)
+        return Split(*(self.select(rows) for rows in parts))
+
+    def k_fold(self, k: int = 5, *, validation: float = 0.15, seed: int = 0) -> Iterator[Split]:
+        """Part the rows into k folds, and test on each in turn.
+
+        Parameters
+        ----------
+        k : int
+            How many folds.
+        validation : float
+            Share of the rows outside a fold that are held back for validation.
+        seed : int
+            Same seed, same folds.
+
+        Yields
+        ------
+        Split
+            One for each fold; all share one id map.
+
+        Examples
+        --------
+        >>> from dmrank import make_ratings
+        >>> ratings = make_ratings(100, 30, 2_000, seed=1).ratings
+        >>> [len(split.test) for split in ratings.k_fold(3)]
+        [667, 667, 666]
+        """
+        folds = splitting.fold_parts(len(self), k, validation, seed)
+        return (Split(*(self.select(rows) for rows in parts)) for parts in folds)
+
+    def cold_start(
+        self,
+        of: Side = "users",
+        *,
+        share: float = 0.2,
+        given: int = 5,
+        validation: float = 0.15,
+        seed: int = 0,
+    ) -> ColdStart:
+        """Keep some users, or items, out of training, to be folded in and judged later.
+
+        Parameters
+        ----------
+        of : {"users", "items"}
+            Who is new.
+        share : float
+            Of those with more than `given` ratings.
+        given : int
+            From how many ratings each is folded in; the others are those of test.
+        validation : float
+            Share of the other rows.
+        seed : int
+            Same seed, same parts.
+
+        Returns
+        -------
+        ColdStart
+            Fit models on its `train`, and give it to `dmrank.evaluate`, which folds in.
+
+        Examples
+        --------
+        >>> from dmrank import make_ratings
+        >>> make_ratings(100, 30, 2_000, seed=1).ratings.cold_start(given=3)
+        ColdStart(19 new users with 57 given rating vectors; train 1,356, validation 239, test 348)
+        """
+        if of not in ("users", "items"):
+            raise ConfigError(f"of={of!r}: {did_you_mean(str(of), ('users', 'items'))}")
+        codes = (self.user_codes, self.item_codes)
+        own, others = codes if of == "users" else codes[::-1]
+        parts = splitting.cold_parts(own, others, share, given, validation, seed)
+        return ColdStart(of, *(self.select(rows) for rows in parts))
 
     def update_digest(self, digest: Digest) -> None:
         """Feed the rows to a digest of `hashlib`: who rated what, and how.
@@ -542,6 +640,57 @@ class Split:
             for name, part in parts.items()
         ]
         return html("Split", pl.DataFrame(rows))
+
+
+@dataclass(frozen=True, repr=False)
+class ColdStart:
+    """Ratings whose test users, or test items, have no training row.
+
+    Attributes
+    ----------
+    of : {"users", "items"}
+        Who is new.
+    train, validation : Ratings
+        What a model is fitted on: nothing of those who are new.
+    given : Ratings
+        What is known of those who are new when they are folded in.
+    test : Ratings
+        Their other ratings.
+    """
+
+    of: Side
+    train: Ratings
+    validation: Ratings
+    given: Ratings
+    test: Ratings
+
+    @cached_property
+    def folded(self) -> Split:
+        """The split on which a model is judged that was given what is known of the new ones."""
+        train, given = self.train, self.given
+        known = Ratings.from_codes(
+            train.users,
+            train.items,
+            np.concatenate([train.user_codes, given.user_codes]),
+            np.concatenate([train.item_codes, given.item_codes]),
+            np.concatenate([train.values, given.values]),
+            aspects=train.aspects,
+            scale=train.scale,
+            item_names=train.item_names,
+        )
+        return Split(known, self.validation, self.test)
+
+    def __repr__(self) -> str:
+        new = self.given.user_codes if self.of == "users" else self.given.item_codes
+        return (
+            f"ColdStart({len(np.unique(new)):,} new {self.of} with {len(self.given):,} given "
+            f"rating vectors; train {len(self.train):,}, validation {len(self.validation):,}, "
+            f"test {len(self.test):,})"
+        )
+
+
+def _needs_timestamps(by: str) -> DataError:
+    return DataError(f"split by {by!r} needs timestamps: read the ratings with timestamp=COLUMN")
 
 
 def _check_aspects(aspects: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 """How well fitted models do on held-out ratings: protocols, pairs, significance, reports."""
 
+from dmrank.evaluation.adapters.adapt import adapt
 from dmrank.evaluation.confidence_levels import (
     CalibrationCurve,
     ConfidenceLevels,
@@ -26,6 +27,7 @@ __all__ = [
     "OrderPairs",
     "PairedTest",
     "Report",
+    "adapt",
     "any_pairs",
     "bootstrap_interval",
     "calibration_curve",

@@ -77,8 +77,8 @@ def pair_confidence(model: Model, pairs: OrderPairs) -> Floats:
     >>> bool((pair_confidence(model, pairs) > 0).all())
     True
     """
-    pairs.check(model)
-    return _known(model, order_confidences(model, pairs.users, pairs.first, pairs.second))
+    asked = pairs.asked(model)
+    return _known(model, order_confidences(asked, pairs.users, pairs.first, pairs.second))
 
 
 def _known(model: Model, values: Floats | None) -> Floats:
@@ -128,8 +128,8 @@ def order_probability(model: Model, pairs: OrderPairs) -> Floats:
     The difference of two calibrated ratings of one user is b_k (r̂_uik − r̂_ujk), and its variance
     is the calibrated diagonal of Σ_uij.
     """
-    pairs.check(model)
-    return _known(model, order_probabilities(model, pairs.users, pairs.first, pairs.second))
+    asked = pairs.asked(model)
+    return _known(model, order_probabilities(asked, pairs.users, pairs.first, pairs.second))
 
 
 def calibration_curve(probability: Floats, observed: Floats, bins: int = 10) -> CalibrationCurve:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmrank.data.ratings import Split
-from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen
+from dmrank.evaluation.judged import asked_on
 from dmrank.evaluation.warm_rows import WarmRows, warm_rows
+from dmrank.fitted.contract import FittedModel
 from dmrank.models.base import Model
 from dmrank.support.arrays import Floats, Int64s
 from dmrank.support.errors import ConfigError, DataError
@@ -81,10 +82,8 @@ def explanation_error(model: Model | None, split: Split, seed: int = 0) -> Expla
     if model is None:
         selected = _random_aspects(len(test.users), len(train.aspects), primary, seed)
     else:
-        name = type(model).__name__
-        check_fitted_on(name, model, train)
-        check_has_not_seen(name, model, test.users, test.items)
-        selected = _most_relevant(model, test, primary)
+        asked = asked_on(model, train, test.users, test.items)
+        selected = _most_relevant(asked, type(model).__name__, test, primary)
     return _error(test.values, primary, selected)
 
 
@@ -109,7 +108,7 @@ def _random_aspects(rows: int, aspects: int, primary: int, seed: int) -> Int64s:
     return make_rng(seed).choice(others, size=rows)
 
 
-def _most_relevant(model: Model, test: WarmRows, primary: int) -> Int64s:
+def _most_relevant(model: FittedModel, name: str, test: WarmRows, primary: int) -> Int64s:
     """Return the most relevant aspect of each row beside the primary, −1 if none is known."""
     selected = np.empty(len(test.users), dtype=np.int64)
     for start in range(0, len(selected), _BLOCK):
@@ -117,7 +116,7 @@ def _most_relevant(model: Model, test: WarmRows, primary: int) -> Int64s:
         relevance = model.aspect_relevance(test.users[rows], test.items[rows], primary)
         if relevance is None:
             raise ConfigError(
-                f"{type(model).__name__} does not explain its rankings: give a model that does, "
+                f"{name} does not explain its rankings: give a model that does, "
                 "such as DMR, EFM or MTER"
             )
         known = np.where(np.isnan(relevance), -np.inf, relevance)

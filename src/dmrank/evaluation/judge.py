@@ -7,8 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from dmrank.data.ratings import Ratings, Split
-from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen, with_ids_of
+from dmrank.data.ratings import ColdStart, Ratings, Split
+from dmrank.evaluation.equal_scores import count_equal_scores
+from dmrank.evaluation.judged import Judged, asked_on, name_of
 from dmrank.evaluation.protocols import Full, Protocol, parse_protocol
 from dmrank.evaluation.report import Report
 from dmrank.evaluation.whole import whole_values
@@ -18,37 +19,41 @@ from dmrank.metrics.names import AnyMetric
 from dmrank.models.base import Model
 from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, DataError, did_you_mean
-from dmrank.support.progress import bar
+from dmrank.support.progress import bar, say
 from dmrank.training.held_out import HeldOut
 
 DEFAULT_METRICS = ("ap", "ndcg@10", "ndcg@50")
 
 
 def evaluate(
-    models: Model | Mapping[str, Model],
-    split: Split,
+    models: Judged | Mapping[str, Judged],
+    split: Split | ColdStart,
     *,
     protocol: str = "full",
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str | AnyMetric] = DEFAULT_METRICS,
     aspects: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> Report:
     """Rank the test items of every user by every aspect, and measure how high they come.
 
     Ties count against a model, and a rating on the aspect is what an item is worth. Nothing of
-    size users × items is held.
+    size users × items is held. Models may be fitted apart: ids are matched model by model.
 
     Parameters
     ----------
-    models : Model or mapping of str to Model
-        Models that were fitted on ``split.train``, by the names in the report.
-    split : Split
-        Judged on its test part; what a user rated in train or validation is no candidate.
+    models : Model, or mapping of str to Model
+        Models that were fitted on ``split.train``, by the names in the report; or other libraries'
+        models and results: whatever `dmrank.adapt` returns, a table of lists, or a callable.
+    split : Split or ColdStart
+        Judged on its test part; what a user rated in train or validation is no candidate. Of a
+        `ColdStart`, each model is given what is known of the new users or items by `fold_in`;
+        results of other libraries are taken as they are.
     protocol : str
         ``"full"``: all items with a training row are candidates. ``"sampled(100)"``: the test items
         and 100 seeded negatives per user.
-    metrics : sequence of str
-        See `dmrank.metrics.parse_any_metric`. A depth beyond the number of candidates means all.
+    metrics : sequence of str or Metric
+        Names, see `dmrank.metrics.parse_any_metric`, or metrics, one's own included: see
+        `dmrank.metrics.Metric`. A depth beyond the number of candidates means all.
     aspects : sequence of str, optional
         By which aspects to rank; by default all that have a test rating. The primary one is always
         among them.
@@ -66,18 +71,21 @@ def evaluate(
     >>> report.table().shape
     (1, 7)
     """
-    named = {type(models).__name__: models} if isinstance(models, Model) else dict(models)
+    named = dict(models) if isinstance(models, Mapping) else {name_of(models): models}
     if not named:
         raise ConfigError("no model to evaluate: give at least one")
-    measured, rule = [parse_any_metric(name) for name in metrics], parse_protocol(protocol)
+    measured, rule = _measured(metrics), parse_protocol(protocol)
     _check_metrics(measured, rule)
+    if isinstance(split, ColdStart):
+        named, split = _folded_in(named, split), split.folded
     of_each = [metric for metric in measured if isinstance(metric, Metric)]
     of_all = [metric for metric in measured if isinstance(metric, Coverage)]
     of_model = [metric for metric in measured if isinstance(metric, Contrast | ListLift)]
-    rows = len(split.test)
-    split = with_ids_of(*next(iter(named.items())), split)
     train, test = split.train, split.test
-    _check_models(named, split)
+    asked = {
+        name: asked_on(model, train, test.user_codes, test.item_codes, name)
+        for name, model in named.items()
+    }
     held_out = HeldOut.from_ratings(train, test, also_seen=split.validation)
     if len(held_out.users) == 0:
         raise DataError("test has no rating of a user and an item that training knows")
@@ -85,9 +93,10 @@ def evaluate(
     ranking = rule.prepare(held_out)
     values: dict[tuple[str, str, str], Floats] = {}
     joint: dict[tuple[str, str, str], float] = {}
-    with bar("evaluating", total=len(named) * len(chosen)) as progress:
-        for done, (name, aspect) in enumerate(product(named, chosen), start=1):
-            model = named[name]
+    equal: dict[tuple[str, str], int] = {}
+    with bar("evaluating", total=len(asked) * len(chosen)) as progress:
+        for done, (name, aspect) in enumerate(product(asked, chosen), start=1):
+            model = asked[name]
             scorer = model.scorer(model.weights(aspect))
             if of_each:
                 ranks = ranking.ranks(aspect, scorer, threads)
@@ -95,28 +104,60 @@ def evaluate(
                 for metric in of_each:
                     of_users = metric(ranks, gains, held_out.items.pointer)
                     values[name, aspect, str(metric)] = of_users
+                equal[name, aspect] = count_equal_scores(
+                    held_out, ranks, ranking.candidates(aspect), scorer, threads
+                )
             for shown, value in _joint_values(of_all, held_out, scorer, threads).items():
                 joint[name, aspect, shown] = value
             progress.update(done, note=f"{name} by {aspect}")
-    whole = {name: whole_values(of_model, model, split, threads) for name, model in named.items()}
+    whole = {name: whole_values(of_model, model, split, threads) for name, model in asked.items()}
+    _say_equal(equal, len(held_out.users))
     return Report(
         values=values,
         joint_values=joint,
         whole_values=whole,
+        equal_scores=equal,
         users=train.users.names(held_out.users),
-        models=tuple(named),
+        models=tuple(asked),
         aspects=tuple(chosen),
         metrics=tuple(str(metric) for metric in measured),
         primary_aspect=train.primary_aspect,
         protocol=protocol,
-        left_out=held_out.left_out + rows - len(test),
+        left_out=held_out.left_out,
     )
 
 
-def _check_models(models: Mapping[str, Model], split: Split) -> None:
-    for name, model in models.items():
-        check_fitted_on(name, model, split.train)
-        check_has_not_seen(name, model, split.test.user_codes, split.test.item_codes)
+def _folded_in(models: Mapping[str, Judged], cold: ColdStart) -> dict[str, Judged]:
+    """Return models that know what is given of the new ones."""
+    return {
+        name: model.fold_in(cold.given, of=cold.of) if isinstance(model, Model) else model
+        for name, model in models.items()
+    }
+
+
+def _measured(metrics: Sequence[str | AnyMetric]) -> list[AnyMetric]:
+    """Return metrics, those that were named by their names."""
+    for metric in metrics:
+        if not isinstance(metric, str | Metric | Coverage | Contrast | ListLift):
+            raise ConfigError(
+                f"{metric!r} is no metric: give a name such as 'ndcg@10', or an object of a class "
+                "that is made from dmrank.metrics.Metric"
+            )
+    return [parse_any_metric(each) if isinstance(each, str) else each for each in metrics]
+
+
+def _say_equal(equal: Mapping[tuple[str, str], int], users: int) -> None:
+    """Say of each model by which aspect, if any, most users have the same score for every item."""
+    for model in dict.fromkeys(name for name, _ in equal):
+        count, aspect = max(
+            ((n, aspect) for (name, aspect), n in equal.items() if name == model),
+            key=lambda found: found[0],
+        )
+        if count:
+            say(
+                f"{model} gives {count:,} of {users:,} users the same score for every item by "
+                f"{aspect}: their lists are in no order, and ties count against it"
+            )
 
 
 def _check_metrics(metrics: Sequence[AnyMetric], protocol: Protocol) -> None:

@@ -9,12 +9,11 @@ import polars as pl
 
 from dmrank.data.ratings import Ratings, Split
 from dmrank.data.training_scale import to_training_scale
-from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen
+from dmrank.evaluation.judged import Judged, asked_on
 from dmrank.evaluation.significance import bootstrap_interval
 from dmrank.fitted.evidence import averages
 from dmrank.fitted.scorers import Scorer, make_ranker
 from dmrank.metrics import NDCG, Lifts, list_lifts
-from dmrank.models.base import Model
 from dmrank.support.arrays import Bools, Floats, Int32s
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.training.held_out import HeldOut
@@ -57,7 +56,7 @@ class Lift:
 
 
 def lift(
-    model: Model,
+    model: Judged,
     split: Split,
     *,
     n: int = 10,
@@ -74,7 +73,7 @@ def lift(
 
     Parameters
     ----------
-    model : Model
+    model : Model, or what `dmrank.adapt` takes
         Fitted on ``split.train``.
     split : Split
         Judged on its test part.
@@ -95,15 +94,14 @@ def lift(
     """
     if n < 1:
         raise ConfigError(f"n={n}: ask for lists of at least one item")
-    train, name = split.train, type(model).__name__
-    check_fitted_on(name, model, train)
-    check_has_not_seen(name, model, split.test.user_codes, split.test.item_codes)
-    held_out = HeldOut.from_ratings(train, split.test, also_seen=split.validation)
+    train, test = split.train, split.test
+    asked = asked_on(model, train, test.user_codes, test.item_codes)
+    held_out = HeldOut.from_ratings(train, test, also_seen=split.validation)
     if len(held_out.users) == 0:
         raise DataError("test has no rating of a user and an item that training knows")
-    means, counts = _test_means(train, split.test)
+    means, counts = _test_means(train, test)
     primary = train.primary_aspect
-    by_primary = model.scorer(model.weights(primary))
+    by_primary = asked.scorer(asked.weights(primary))
     best = _ndcg(held_out, primary, by_primary, n, threads)
     rows, skipped, per_user = [], [], {}
     for k, aspect in enumerate(train.aspects):
@@ -113,7 +111,7 @@ def lift(
         if mask.sum() < fewest_items:
             skipped.append(aspect)
             continue
-        scorer = model.scorer(model.weights(aspect))
+        scorer = asked.scorer(asked.weights(aspect))
         by_aspect, by_overall = (
             _lists(held_out, each, mask, n, threads) for each in (scorer, by_primary)
         )

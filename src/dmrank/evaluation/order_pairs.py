@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmrank.data.ratings import Ratings, Split
-from dmrank.evaluation.fitted_on import check_fitted_on, check_has_not_seen
+from dmrank.evaluation.judged import Judged, asked_on
 from dmrank.evaluation.opponents import Opponents
 from dmrank.evaluation.warm_rows import WarmRows, warm_rows
+from dmrank.fitted.contract import FittedModel
 from dmrank.metrics import PairAccuracy, contrast_accuracy, pair_accuracy
-from dmrank.models.base import Model
 from dmrank.support.arrays import Codes, Floats, Int32s, Int64s
 from dmrank.support.errors import ConfigError
 from dmrank.support.seeds import make_rng
@@ -84,17 +84,15 @@ class OrderPairs:
         """Return ranges of pairs that are small enough to be worked on at once."""
         return (slice(start, start + _BLOCK) for start in range(0, len(self), _BLOCK))
 
-    def check(self, model: Model) -> None:
-        """Refuse a model that was fitted on other ratings, or has seen these."""
-        name = type(model).__name__
-        check_fitted_on(name, model, self.train)
-        check_has_not_seen(name, model, self.users, self.first)
+    def asked(self, model: Judged) -> FittedModel:
+        """Return a model as it is asked by these codes; refuse one that has seen the ratings."""
+        return asked_on(model, self.train, self.users, self.first)
 
-    def predicted(self, model: Model) -> Floats:
+    def predicted(self, model: Judged) -> Floats:
         """Return score of the first minus score of the second by each aspect, n × K."""
-        self.check(model)
+        asked = self.asked(model)
         differences = np.empty(self.observed.shape)
-        score = model.list_pairs if self.as_listed else model.score_pairs
+        score = asked.list_pairs if self.as_listed else asked.score_pairs
         for rows in self.blocks():
             # Both items in one call: a model that scores user by user does so once.
             items = np.concatenate([self.first[rows], self.second[rows]])
@@ -103,24 +101,25 @@ class OrderPairs:
             differences[rows] = of_first - of_second
         return differences
 
-    def contrast(self, model: Model, *, calibrated: bool = False) -> PairAccuracy:
+    def contrast(self, model: Judged, *, calibrated: bool = False) -> PairAccuracy:
         """Return how often the model tells on which of two aspects the items differ more.
 
         Parameters
         ----------
-        model : Model
+        model : Model, or what `dmrank.adapt` takes
             A fitted model.
         calibrated : bool
             Of calibrated ratings instead of raw scores. Calibration gives each aspect a slope of
             its own, so that one score for all aspects then tells a little: what a model has to
             beat to know anything.
         """
-        predicted = self.predicted(model)
+        asked = self.asked(model)
+        predicted = self.predicted(asked)
         if calibrated:
-            predicted = predicted * model.calibration.slope
+            predicted = predicted * asked.calibration.slope
         return contrast_accuracy(self.observed, predicted, self.pointer)
 
-    def accuracy(self, model: Model) -> PairAccuracy:
+    def accuracy(self, model: Judged) -> PairAccuracy:
         """Return how often the model has the observed order; a predicted tie is a wrong one."""
         return pair_accuracy(self.observed, self.predicted(model), self.pointer)
 

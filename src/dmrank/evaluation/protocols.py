@@ -9,6 +9,7 @@ from typing import Protocol as Interface
 import numpy as np
 
 from dmrank.fitted.scorers import Scorer
+from dmrank.ranking import RankQuery
 from dmrank.support.arrays import AnyFloats, Float32s, Int32s, Int64s
 from dmrank.support.errors import ConfigError
 from dmrank.support.seeds import check_seed
@@ -20,6 +21,9 @@ class Ranking(Interface):
 
     def ranks(self, aspect: str, scorer: Scorer, threads: int | None = None) -> Int64s:
         """Return the rank of each held-out item, 0 for one without a rating on the aspect."""
+
+    def candidates(self, aspect: str) -> Int64s:
+        """Return how many items are ranked for each user."""
 
 
 class Protocol(Interface):
@@ -97,6 +101,16 @@ class _FullRanking:
         """Return the rank of each held-out item, 0 for one without a rating on the aspect."""
         return scorer.ranks(self.held_out.users, self.held_out.query(aspect), threads)
 
+    def candidates(self, aspect: str) -> Int64s:
+        """Return how many items are ranked for each user."""
+        pointer, excluded = self.held_out.excluded
+        rows = np.repeat(np.arange(len(self.held_out.users)), np.diff(pointer))
+        is_candidate = self.held_out.candidates[excluded]
+        taken = np.bincount(rows[is_candidate], minlength=len(self.held_out.users))
+        asked = self.held_out.query(aspect)
+        all_tests = np.diff(asked.items.pointer)
+        return np.asarray(self.held_out.candidates.sum() - taken - (all_tests - _rated(asked)))
+
 
 class _SampledRanking:
     def __init__(self, held_out: HeldOut, negatives: list[Int32s]) -> None:
@@ -121,6 +135,17 @@ class _SampledRanking:
             negatives = of_negatives[self.pointer[n] : self.pointer[n + 1]]
             ranks[rows] = _places(of_tests[rows], asked.gains[rows], negatives)
         return ranks
+
+    def candidates(self, aspect: str) -> Int64s:
+        """Return how many items are ranked for each user."""
+        return np.asarray(np.diff(self.pointer) + _rated(self.held_out.query(aspect)))
+
+
+def _rated(asked: RankQuery) -> Int64s:
+    """Return how many of each user's asked items have a rating."""
+    pointer = asked.items.pointer
+    rows = np.repeat(np.arange(len(pointer) - 1), np.diff(pointer))
+    return np.bincount(rows[~np.isnan(asked.gains)], minlength=len(pointer) - 1)
 
 
 # The rule of `ranking.ranks`, of which a block of users × candidates would be mostly padding.

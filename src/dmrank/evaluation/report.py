@@ -38,6 +38,8 @@ class Report:
         Test rows of users or items without a training row, which no metric sees.
     joint_values : mapping of (model, aspect, metric) to float
         Metrics that are one value of all users together, such as coverage.
+    equal_scores : mapping of (model, aspect) to int
+        To how many users a model gives the same score for every item.
     whole_values : mapping of model to mapping of metric to Estimate
         Metrics that compare a model's scores by one aspect with those by another, such as contrast
         and lift: mean, ends of a 95 % interval and number of users.
@@ -52,6 +54,7 @@ class Report:
     protocol: str
     left_out: int
     joint_values: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    equal_scores: Mapping[tuple[str, str], int] = field(default_factory=dict)
     whole_values: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
 
     def per_user(self, model: str, metric: str, by: str | None = None) -> Floats:

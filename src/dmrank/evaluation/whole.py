@@ -11,8 +11,8 @@ from dmrank.data.ratings import Split
 from dmrank.evaluation.lift import lift
 from dmrank.evaluation.order_pairs import rated_pairs
 from dmrank.evaluation.significance import bootstrap_interval
+from dmrank.fitted.contract import FittedModel
 from dmrank.metrics import Contrast, ListLift, WholeMetric
-from dmrank.models.base import Model
 from dmrank.support.arrays import Floats
 
 
@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
 
 
 def whole_values(
-    metrics: Sequence[WholeMetric], model: Model, split: Split, threads: int | None = None
+    metrics: Sequence[WholeMetric], model: FittedModel, split: Split, threads: int | None = None
 ) -> dict[str, Estimate]:
     """Measure a fitted model on the test part of a split, by name of the metric."""
     found: dict[str, Estimate] = {}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal
 
+from dmrank.experiments.tuning import search_space
 from dmrank.models import (
     DMR,
     EASE,
@@ -24,9 +26,10 @@ from dmrank.models import (
     Model,
     Popularity,
 )
+from dmrank.models.kinds.neural import NeuralModel, has_torch
 from dmrank.support.errors import ConfigError, did_you_mean
 
-Role = Literal["paper", "variant", "reference"]
+Role = Literal["paper", "variant", "reference", "own"]
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,9 @@ class Contender:
         As in the tables.
     kind : type of Model
         Its class.
-    role : {"paper", "variant", "reference"}
-        Whether the paper's Table 2 has it, it is a variant of DMR, or it is a reference that the
-        paper lacks.
+    role : {"paper", "variant", "reference", "own"}
+        Whether the paper's Table 2 has it, it is a variant of DMR, it is a reference that the
+        paper lacks, or a model of the user's own.
     given : mapping
         Parameters that are not searched.
     is_tuned : bool
@@ -64,6 +67,11 @@ class Contender:
     def is_random(self) -> bool:
         """Whether another seed gives another result."""
         return self.kind.Config.is_random
+
+    @property
+    def can_run(self) -> bool:
+        """Whether what it needs is installed."""
+        return has_torch() or not issubclass(self.kind, NeuralModel)
 
 
 #: What Blend and Hurdle are made of.
@@ -116,25 +124,68 @@ CONTENDERS = {
 }
 
 
-def find_contenders(names: Sequence[str] | None) -> tuple[Contender, ...]:
-    """Return contenders by their names, however they are written, in the order of the tables.
+def find_contenders(
+    models: Sequence[str | type[Model]] | None,
+) -> tuple[Contender, ...]:
+    """Return contenders in the order of the tables, models of one's own after ours.
+
+    Parameters
+    ----------
+    models : sequence of str or type of Model, optional
+        Names, however they are written; classes; or ``"module:Class"`` for a class by its name.
+        By default all of ours for which what they need is installed.
 
     Examples
     --------
     >>> [contender.name for contender in find_contenders(["dmr", "mbpr"])]
     ['M-BPR', 'DMR']
     """
-    if names is None:
-        return tuple(CONTENDERS.values())
+    if models is None:
+        return tuple(contender for contender in CONTENDERS.values() if contender.can_run)
     plain = {_plain(name): name for name in CONTENDERS}
-    wanted = set()
-    for name in names:
-        if _plain(name) not in plain:
-            raise ConfigError(f"there is no model {name!r}; {did_you_mean(name, CONTENDERS)}")
-        wanted.add(plain[_plain(name)])
-    if not wanted:
+    wanted, own = set(), {}
+    for model in models:
+        if not isinstance(model, str) or ":" in model:
+            found = _own_contender(model)
+            own[found.name] = found
+        elif _plain(model) in plain:
+            wanted.add(plain[_plain(model)])
+        else:
+            raise ConfigError(f"there is no model {model!r}; {did_you_mean(model, CONTENDERS)}")
+    if not (wanted or own):
         raise ConfigError(f"no model to run: name at least one of {', '.join(CONTENDERS)}")
-    return tuple(contender for name, contender in CONTENDERS.items() if name in wanted)
+    chosen = *(each for name, each in CONTENDERS.items() if name in wanted), *own.values()
+    for contender in chosen:
+        if not contender.can_run:
+            raise ConfigError(
+                f"{contender.name} needs PyTorch, which is not installed: pip install "
+                "dmrank[neural], or leave it out"
+            )
+    return chosen
+
+
+def _own_contender(model: str | type[Model]) -> Contender:
+    """Take part with a class that is none of ours; it is tuned if it says where to search."""
+    kind = _import_class(model) if isinstance(model, str) else model
+    if not (isinstance(kind, type) and issubclass(kind, Model)):
+        raise ConfigError(f"{model!r} is no class that is made from dmrank.Model")
+    if _plain(kind.__name__) in {_plain(name) for name in CONTENDERS}:
+        raise ConfigError(
+            f"a model of your own cannot be called {kind.__name__}, as one of ours is: rename it"
+        )
+    return Contender(kind.__name__, kind, "own", is_tuned=bool(search_space(kind.Config)))
+
+
+def _import_class(name: str) -> object:
+    module_name, _, class_name = name.partition(":")
+    try:
+        module = import_module(module_name)
+    except ImportError as error:
+        raise ConfigError(f"{name!r}: module {module_name!r} cannot be loaded: {error}") from None
+    if not hasattr(module, class_name):
+        hint = did_you_mean(class_name, [each for each in vars(module) if each[0] != "_"])
+        raise ConfigError(f"{name!r}: there is no {class_name!r} in {module_name}; {hint}")
+    return getattr(module, class_name)
 
 
 def with_members(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
@@ -146,7 +197,8 @@ def with_members(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
     ['iALS', 'EASE', 'Cooccurrence', 'Hurdle']
     """
     wanted = {each.name for each in contenders}.union(*(each.members for each in contenders))
-    return tuple(contender for name, contender in CONTENDERS.items() if name in wanted)
+    ours = (contender for name, contender in CONTENDERS.items() if name in wanted)
+    return (*ours, *(each for each in contenders if each.role == "own"))
 
 
 def _plain(name: str) -> str:

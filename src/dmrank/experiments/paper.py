@@ -12,7 +12,12 @@ from pathlib import Path
 from dmrank.compiled.ranges import count_threads
 from dmrank.data.ratings import Ratings
 from dmrank.experiments.budgets import find_budget
-from dmrank.experiments.contenders import find_contenders, with_members
+from dmrank.experiments.contenders import (
+    CONTENDERS,
+    Contender,
+    find_contenders,
+    with_members,
+)
 from dmrank.experiments.exhibit import Exhibit
 from dmrank.experiments.figure_2 import directions
 from dmrank.experiments.figure_3 import groups
@@ -29,10 +34,11 @@ from dmrank.experiments.table_1 import statistics
 from dmrank.experiments.table_2 import PROTOCOLS, ranking
 from dmrank.experiments.table_3 import pair_orders
 from dmrank.experiments.table_4 import explanations
+from dmrank.models.base import Model
 from dmrank.support.errors import ConfigError
 from dmrank.support.files import write_table
 from dmrank.support.plots import save
-from dmrank.support.progress import bar, logger
+from dmrank.support.progress import bar, logger, say
 from dmrank.support.version import __version__
 
 #: What the results depend on.
@@ -53,7 +59,7 @@ def run_paper(
     out: Path,
     *,
     name: str = "ratings",
-    models: Sequence[str] | None = None,
+    models: Sequence[str | type[Model]] | None = None,
     budget: str = "standard",
     seeds: int | None = None,
     k_core: int = 5,
@@ -73,8 +79,10 @@ def run_paper(
         Folder for ``report.html``, ``tables/`` and ``figures/``.
     name : str
         Name of the data.
-    models : sequence of str, optional
-        Which models take part, by their names in the tables; by default all.
+    models : sequence of str or type of Model, optional
+        Which models take part, by their names in the tables; a model of one's own by its class, or
+        as ``"module:Class"``. By default all of ours, without those that need PyTorch if it is not
+        installed.
     budget : {"quick", "standard", "full"}
         How much work.
     seeds : int, optional
@@ -102,6 +110,8 @@ def run_paper(
     """
     chosen = find_budget(budget)
     contenders = find_contenders(models)
+    if models is None:
+        _say_left_out(contenders)
     count = chosen.seeds if seeds is None else seeds
     if count < 1:
         raise ConfigError(f"seeds={count}: train each model at least once")
@@ -124,6 +134,16 @@ def run_paper(
         [file for section in sections for file in section.files],
     )
     return report
+
+
+def _say_left_out(contenders: Sequence[Contender]) -> None:
+    """Say who cannot take part, before anything is done."""
+    missing = [name for name, each in CONTENDERS.items() if each not in contenders]
+    if missing:
+        say(
+            f"PyTorch is not installed: going on without {' and '.join(missing)} "
+            "(pip install dmrank[neural] for them)"
+        )
 
 
 def _steps(study: Study) -> Iterator[Step]:

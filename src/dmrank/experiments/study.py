@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import shutil
 import time
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from dmrank.experiments.tuning import search_space, tune
 from dmrank.metrics import parse_metric
 from dmrank.models import Model, load
 from dmrank.models.config import Config
+from dmrank.support.errors import ConfigError
 from dmrank.support.version import __version__
 from dmrank.training.validation import Validator
 
@@ -87,6 +89,25 @@ class Study:
             folder, {"data": name, "ratings": fingerprint(self.ratings), **settings.to_dict()}
         )
 
+        for contender in settings.contenders:
+            if contender.role == "own":
+                self._check_unchanged(contender)
+
+    def _check_unchanged(self, contender: Contender) -> None:
+        """Refuse a model of the user's own that is not the one whose results the folder has."""
+        source = _source(contender.kind)
+        kept = self.folder.keep_values(f"own/{contender.name}", lambda: {"source": source})
+        if kept["source"] != source:
+            raise ConfigError(
+                f"{self.folder.path} holds results of another {contender.name}, whose source was "
+                "not this one: name another folder"
+            )
+
+    def _contender(self, name: str) -> Contender:
+        """Return who takes part under a name, or is a member of one who does."""
+        taking_part = {contender.name: contender for contender in self.settings.contenders}
+        return taking_part.get(name) or CONTENDERS[name]
+
     @cached_property
     def split(self) -> Split:
         """70 % of the rating vectors to train on, 15 % to validate, 15 % to test (paper 4.1)."""
@@ -107,7 +128,7 @@ class Study:
 
     def tuned(self, name: str) -> dict[str, Any]:
         """Return what tuning a contender found: its parameters, validation value and time."""
-        return self.folder.keep_values(f"tuning/{name}", lambda: self._tune(CONTENDERS[name]))
+        return self.folder.keep_values(f"tuning/{name}", lambda: self._tune(self._contender(name)))
 
     def _tune(self, contender: Contender) -> dict[str, Any]:
         started = time.perf_counter()
@@ -160,14 +181,16 @@ class Study:
         """
         return {
             f"{member.kind.__name__.lower()}.{name}": value
-            for member in (CONTENDERS[name] for name in contender.members)
+            for member in (self._contender(name) for name in contender.members)
             for name, value in self.parameters(member).items()
             if name not in ("seed", "threads")
         }
 
     def chosen(self, name: str) -> dict[str, Any]:
         """Return the setting that a tuned contender takes part with, and its validation value."""
-        return self.folder.keep_values(f"chosen/{name}", lambda: self._choose(CONTENDERS[name]))
+        return self.folder.keep_values(
+            f"chosen/{name}", lambda: self._choose(self._contender(name))
+        )
 
     def _choose(self, contender: Contender) -> dict[str, Any]:
         """Take the best trial or, if trials saw some users only, the best of several on all."""
@@ -198,7 +221,7 @@ class Study:
 
     def model(self, name: str, seed: int = SEED) -> Model:
         """Return a contender, fitted on the training part."""
-        contender = CONTENDERS[name]
+        contender = self._contender(name)
         return self.fitted(
             self.key(contender, seed),
             contender.kind(**{**self.parameters(contender), "seed": seed}),
@@ -236,6 +259,14 @@ class Study:
     def fit_seconds(self, key: str) -> float:
         """Return how long a fit took; if it was cut off, its last part."""
         return float(self.folder.keep_values(f"fits/{key}", dict).get("seconds", float("nan")))
+
+
+def _source(kind: type[Model]) -> str:
+    """Return a short name of the source of a class; "" where there is none, as in a shell."""
+    try:
+        return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()[:16]
+    except (OSError, TypeError):
+        return ""
 
 
 def fingerprint(ratings: Ratings) -> str:

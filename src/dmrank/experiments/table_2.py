@@ -76,7 +76,11 @@ def _title(report: Report, by: str, metric: str) -> str:
 
 def _fields_of(report: Report) -> list[tuple[str, list[str]]]:
     """Return among which models the best is compared with the second best."""
-    of_paper = [model for model in report.models if CONTENDERS[model].role == "paper"]
+    of_paper = [
+        model
+        for model, contender in CONTENDERS.items()
+        if contender.role == "paper" and model in report.models
+    ]
     fields = [
         ("improvement, models of the paper", of_paper),
         ("improvement, all models", list(report.models)),

@@ -36,6 +36,7 @@ class AveragePrecision(Metric):
     def __str__(self) -> str:
         return "ap"
 
-    def _per_user(self, items: RankedItems) -> Floats:
+    def per_user(self, items: RankedItems) -> Floats:
+        """Return the average precision of each user."""
         precision = items.positions(items.ranks) / items.ranks
         return items.sum(precision) / np.maximum(items.counts, 1)

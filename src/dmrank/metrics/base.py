@@ -71,7 +71,18 @@ class RankedItems:
 class Metric(ABC):
     """A ranking metric: from the ranks of the users' test items to one value per user.
 
-    It prints as the name that `parse_metric` reads.
+    A metric of one's own implements `per_user`, and prints as its name in a report: that of its
+    class, unless it has a `__str__`. One of ours prints as the name that `parse_metric` reads.
+
+    Examples
+    --------
+    Whether the first place is a test item's:
+
+    >>> class First(Metric):
+    ...     def per_user(self, items):
+    ...         return items.sum(items.ranks == 1)
+    >>> print(First(), First()(ranks=[1, 3, 2], gains=[5.0, 4.0, 4.0], pointer=[0, 2, 3]))
+    First [1. 0.]
     """
 
     def __call__(self, ranks: ArrayLike, gains: ArrayLike, pointer: ArrayLike) -> Floats:
@@ -92,11 +103,20 @@ class Metric(ABC):
             One value per user, NaN for a user without a test item.
         """
         items = RankedItems.from_flat(ranks, gains, pointer)
-        return np.where(items.counts > 0, self._per_user(items), np.nan)
+        values = np.asarray(self.per_user(items), dtype=np.float64)
+        if values.shape != items.counts.shape:
+            raise DataError(
+                f"{self} gave values of shape {values.shape} for {len(items.counts):,} users: "
+                "return one value per user"
+            )
+        return np.where(items.counts > 0, values, np.nan)
 
     @abstractmethod
-    def _per_user(self, items: RankedItems) -> Floats:
+    def per_user(self, items: RankedItems) -> Floats:
         """Return one value per user; that of a user without items is ignored."""
+
+    def __str__(self) -> str:
+        return type(self).__name__
 
 
 def row_users(pointer: ArrayLike) -> tuple[Int64s, int]:

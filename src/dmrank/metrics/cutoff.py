@@ -39,7 +39,8 @@ class CutoffMetric(Metric):
     def __str__(self) -> str:
         return f"{self.name}@{self.k}"
 
-    def _per_user(self, items: RankedItems) -> Floats:
+    def per_user(self, items: RankedItems) -> Floats:
+        """Return the value of each user."""
         found = items.sum((items.ranks <= self.k).astype(np.float64))
         return self._of_found(found, items.counts.astype(np.float64))
 

@@ -56,7 +56,8 @@ class NDCG(Metric):
     def __str__(self) -> str:
         return f"ndcg@{self.k}" if self.gains == "linear" else f"ndcg-{self.gains}@{self.k}"
 
-    def _per_user(self, items: RankedItems) -> Floats:
+    def per_user(self, items: RankedItems) -> Floats:
+        """Return DCG over IDCG of each user."""
         if not (items.gains >= 0).all():
             raise DataError(f"{self} of a gain below 0 or NaN: shift the ratings to start at 0")
         gains = items.gains if self.gains == "linear" else np.exp2(items.gains) - 1

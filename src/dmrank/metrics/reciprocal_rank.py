@@ -28,7 +28,8 @@ class ReciprocalRank(Metric):
     def __str__(self) -> str:
         return "rr"
 
-    def _per_user(self, items: RankedItems) -> Floats:
+    def per_user(self, items: RankedItems) -> Floats:
+        """Return the reciprocal of the first rank of each user."""
         best = np.zeros(len(items.counts))
         np.maximum.at(best, items.users, 1 / items.ranks)
         return best

@@ -19,7 +19,6 @@ from dmrank.answers.complete import complete
 from dmrank.answers.correlation import correlation
 from dmrank.answers.explain import Explanation, explain
 from dmrank.answers.fold_in.folding import fold_in
-from dmrank.answers.fold_in.grown import Side
 from dmrank.answers.index import ApproximateIndex
 from dmrank.answers.lists import Candidates, OnUnknown
 from dmrank.answers.plot import plot_comparison, plot_correlation, plot_profile
@@ -28,7 +27,7 @@ from dmrank.answers.recommend import ListRequest, recommend, recommend_blocks
 from dmrank.answers.similar import similar_items, similar_users
 from dmrank.answers.vectors import ExportedVectors, vectors
 from dmrank.data.ids import Id, Ids
-from dmrank.data.ratings import Ratings
+from dmrank.data.ratings import Ratings, Side
 from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibrating import calibrate_model
 from dmrank.fitted.calibration import Calibration
@@ -474,7 +473,8 @@ class Model(FittedModel):
             The aspect or mix that ranks; by default the primary aspect.
         template : str, optional
             The sentence, with any of {item}, {user}, {by}, {first} and {second} (the two most
-            relevant aspects) and {aspects} (both, joined by "and").
+            relevant aspects) and {aspects}: both, joined by "and", or by what the template says, as
+            in ``{aspects: und }``.
         language : str
             Of the built-in template; there is "en".
         names : mapping of str to str, optional
@@ -489,7 +489,7 @@ class Model(FittedModel):
         --------
         >>> from dmrank import DMR, make_ratings
         >>> model = DMR(iterations=200, seed=1).fit(make_ratings(100, 30, 2_000, seed=1).ratings)
-        >>> german = "Wir empfehlen {item}: {first} und {second}."
+        >>> german = "Wir empfehlen {item}: {aspects: und }."
         >>> why = model.explain("u000003", "h000001", by="value", template=german)
         >>> why.table.columns[:4]
         ['aspect', 'relevance', 'item_mean', 'item_ratings']

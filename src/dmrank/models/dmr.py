@@ -240,7 +240,7 @@ class DMR(FactorModel):
         return weight * of_user + (1 - weight) * of_item
 
     def layout(self, sizes: Sizes) -> Layout:
-        return {**super().layout(sizes), "prior_covariance": floats(sizes.aspects, sizes.aspects)}
+        return {**super().layout(sizes), "prior_covariance": floats(*[sizes.aspects] * 2)}
 
     def _covariances(self, sizes: Sizes) -> tuple[int, int]:
         return covariance_rows(self.config.covariance, sizes.users, sizes.items)

@@ -78,6 +78,17 @@ def with_safe_cells(table: pl.LazyFrame) -> pl.LazyFrame:
     ).rename({name: f"'{name}" for name in schema if _FORMULA.match(name)})
 
 
+def is_table(path: Path) -> bool:
+    """Return whether a name ends as that of a table.
+
+    Examples
+    --------
+    >>> is_table(Path("lists.csv.gz")), is_table(Path("hotels.dmrank"))
+    (True, False)
+    """
+    return path.name.lower().removesuffix(".gz").endswith(tuple(FORMATS))
+
+
 def write_table(
     table: pl.DataFrame | pl.LazyFrame,
     path: str | os.PathLike[str],

@@ -86,15 +86,30 @@ class History:
                 axes.grid(axis="y", alpha=0.25)
             return save(drawn, path)
 
-    def __repr__(self) -> str:
-        if not self.iterations:
-            return "History(no evaluation)"
-        parts = [f"{self.iterations[-1]:,} iterations"]
-        if not np.isnan(self.objective[-1]):
+    def summary(self) -> str:
+        """Say in a few words how training went; "" if there is nothing to say.
+
+        Examples
+        --------
+        >>> learned_in_one_step = History()
+        >>> learned_in_one_step.add(1, float("nan"), 0.2)
+        >>> learned_in_one_step.summary()
+        'validation 0.2000'
+        """
+        parts: list[str] = []
+        is_validated = bool(self.validation) and not np.isnan(self.validation).all()
+        if self.iterations and self.iterations[-1] > 1:
+            parts.append(f"{self.iterations[-1]:,} iterations")
+        if self.objective and not np.isnan(self.objective[-1]):
             parts.append(f"objective {self.objective[-1]:.3f}")
-        if not np.isnan(self.validation).all():
+        if is_validated and self.iterations[-1] > 1:
             best = np.nanmax(self.validation)
             parts.append(f"best validation {best:.4f} at {self.best_iteration:,}")
+        elif is_validated:
+            parts.append(f"validation {self.validation[-1]:.4f}")
         if self.stopped:
             parts.append(self.stopped)
-        return f"History({', '.join(parts)})"
+        return ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return f"History({self.summary() or 'no evaluation'})"

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import logging
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -22,6 +23,18 @@ from dmrank.data.reading.quoting import count_rows
 from tests.strategies import ratings as any_ratings
 
 ENDINGS = [".csv", ".tsv", ".parquet", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz"]
+
+
+def test_nothing_is_said_when_the_logger_is_silent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating\nann,a,3\nann,a,4\nbob,b,5\n")
+    read_ratings(path)
+    assert "repeated" in capsys.readouterr().err
+    with caplog.at_level(logging.WARNING, logger="dmrank"):
+        read_ratings(path)
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

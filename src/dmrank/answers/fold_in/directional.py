@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmrank.answers.fold_in.estimation import OwnCovariance, estimate
-from dmrank.answers.fold_in.grown import Side
 from dmrank.answers.fold_in.linear import (
     LinearPairs,
     before_folding,
@@ -22,6 +21,7 @@ from dmrank.answers.fold_in.pairs import (
     draw_item_pairs,
     draw_user_pairs,
 )
+from dmrank.data.ratings import Side
 from dmrank.data.training_scale import to_training_scale
 from dmrank.directional.families import Family
 from dmrank.directional.packing import pack, unpack

@@ -8,10 +8,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from dmrank.answers.fold_in.grown import GrownArrays, Side, grown_catalogue
+from dmrank.answers.fold_in.grown import GrownArrays, grown_catalogue
 from dmrank.answers.given import given_ratings
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.data.ids import Ids
+from dmrank.data.ratings import Side
 from dmrank.data.training_scale import from_training_scale, to_training_scale
 from dmrank.fitted.calibration import ScoredRatings, user_offsets
 from dmrank.fitted.contract import FittedModel

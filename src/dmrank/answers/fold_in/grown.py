@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 import polars as pl
 
+from dmrank.data.ratings import Side
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.evidence import Evidence
 from dmrank.fitted.profiles import NewRows
 from dmrank.support.arrays import Array, Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.support.lazy_arrays import LazyArrays
-
-Side = Literal["users", "items"]
 
 
 class GrownArrays(LazyArrays):

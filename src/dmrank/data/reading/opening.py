@@ -41,7 +41,7 @@ def open_table(source: object) -> Table:
         return _typed_table("table", source, {})
     if isinstance(source, pl.DataFrame):
         return _typed_table("table", source.lazy(), {})
-    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "iloc"):
+    if _is_foreign_table(source):
         return _typed_table("table", _to_polars(source).lazy(), {})
     if isinstance(source, list | tuple) and all(isinstance(row, Mapping) for row in source):
         return _typed_table("table", _from_dicts(source).lazy(), {})
@@ -56,6 +56,22 @@ def _from_dicts(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
         raise DataError("table has no rows: give at least one")
     names = dict.fromkeys(name for row in rows for name in row)
     return pl.DataFrame([_to_series(str(name), [row.get(name) for row in rows]) for name in names])
+
+
+def is_table_like(source: object) -> bool:
+    """Return whether `open_table` knows what to do with something.
+
+    Examples
+    --------
+    >>> [is_table_like(source) for source in ("lists.csv", pl.LazyFrame(), [1])]
+    [True, True, False]
+    """
+    ours = isinstance(source, str | os.PathLike | pl.LazyFrame | pl.DataFrame)
+    return ours or _is_foreign_table(source)
+
+
+def _is_foreign_table(source: object) -> bool:
+    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "iloc")
 
 
 def _to_polars(table: Any) -> pl.DataFrame:

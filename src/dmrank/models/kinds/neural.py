@@ -30,6 +30,11 @@ Tensors: TypeAlias = "Mapping[str, Tensor]"
 Loss: TypeAlias = "Callable[[Tensors, int], Tensor | None]"
 
 
+def has_torch() -> bool:
+    """Return whether PyTorch is installed, without loading it."""
+    return find_spec("torch") is not None
+
+
 class NeuralConfig(TrainingConfig):
     """Parameters of models that are trained with PyTorch."""
 
@@ -43,7 +48,7 @@ class NeuralModel(TrainedModel):
     config: NeuralConfig
 
     def __init__(self, **parameters: Any) -> None:
-        if find_spec("torch") is None:
+        if not has_torch():
             raise ConfigError(
                 f"{type(self).__name__} needs PyTorch, which is not installed: "
                 "pip install dmrank[neural]"

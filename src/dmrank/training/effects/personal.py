@@ -138,6 +138,7 @@ def personal_layout(shapes: Shapes, users: int, items: int) -> dict[str, Kept]:
         return {}
     rated = length_of(shapes, "personal_items")
     older = length_of(shapes, "personal_pointer")  # from before users could be folded in
+    strength = floats(1, low=0)
     places = (
         {"personal_pointer": pointer(min(older - 1, users), rated)}
         if older
@@ -146,7 +147,7 @@ def personal_layout(shapes: Shapes, users: int, items: int) -> dict[str, Kept]:
     return {
         **item_weights.layout(shapes, known, _WEIGHTS),
         **places,
-        "personal_strength": floats(1, low=0),
+        "personal_strength": strength.maybe() if older else strength,
         "personal_items": codes(rated, known),
         "personal_left": floats(rated),
     }

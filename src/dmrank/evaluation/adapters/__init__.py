@@ -1,0 +1,1 @@
+"""Other libraries' models and results, by id, beside our models."""
