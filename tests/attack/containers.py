@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -21,7 +22,7 @@ import polars as pl
 
 import dmrank
 from dmrank import ApproximateIndex, Model
-from dmrank.support.containers import write_container
+from dmrank.support.containers import FILE_FORMAT, write_container
 from dmrank.text.polarity import load_polarity
 from tests.attack.case import Case
 from tests.attack.damage import damaged
@@ -222,8 +223,13 @@ def _take_apart(data: bytes) -> tuple[dict[str, Any], bytes]:
     return json.loads(data[8 : 8 + length]), data[8 + length :]
 
 
-def _put_together(header: dict[str, Any], content: bytes) -> bytes:
-    text = json.dumps(header).encode()
+def _put_together(header: dict[str, Any], content: bytes, *, forged: bool = True) -> bytes:
+    """Write a header; a forged one has the checksum of what it says."""
+    text = json.dumps(header, separators=(",", ":")).encode()
+    start, digits = b'{"__metadata__":{"crc32":"', 8
+    if forged and text.startswith(start):
+        rest = text[len(start) + digits :]
+        text = start + f"{zlib.crc32(rest):08x}".encode() + rest
     return len(text).to_bytes(8, "little") + text + content
 
 
@@ -283,7 +289,8 @@ def _edit_header(rng: random.Random, data: bytes) -> tuple[str, bytes]:
         header["__metadata__"]["dmrank"] = _edit_metadata(rng, header["__metadata__"]["dmrank"])
     else:
         header[name] = rng.choice([None, [], {}, "x", 5])
-    return f"header, way {how}, array {name!r}", _put_together(header, content)
+    forged = rng.random() < 0.7
+    return f"header, way {how}, array {name!r}", _put_together(header, content, forged=forged)
 
 
 def _edit_metadata(rng: random.Random, text: str) -> str:
@@ -312,12 +319,12 @@ def _rewrite(rng: random.Random, data: bytes, file: Path) -> str:
     else:
         name = rng.choice(list(arrays))
         done = _edit_array(rng, arrays, name)
-    metadata, version = content.get("metadata"), content.get("format")
-    if isinstance(metadata, dict) and isinstance(version, int):
-        write_container(file, arrays, metadata, format_=version)
+    metadata, version, kind = (content.get(key) for key in ("metadata", "format", "content"))
+    if isinstance(metadata, dict) and version == FILE_FORMAT and isinstance(kind, str):
+        write_container(file, arrays, metadata, content=kind)
     else:
-        lying = {**header, "__metadata__": {"dmrank": json.dumps(content)}}
-        file.write_bytes(_put_together(lying, _take_apart(data)[1]))
+        header["__metadata__"]["dmrank"] = json.dumps(content)
+        file.write_bytes(_put_together(header, _take_apart(data)[1]))
     return done
 
 

@@ -252,6 +252,8 @@ def _id_texts(value: Any) -> frozenset[str]:
         return frozenset([str(value)])
     if isinstance(value, bytes):
         return frozenset([value.decode()])
+    if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
+        return frozenset([str(int(value))])  # what is missing elsewhere made pandas add a point
     if isinstance(value, Decimal):
         return frozenset([str(value), f"{value:f}"])
     raise MustRefuseError

@@ -122,13 +122,15 @@ def _run_process(stretches: list[Stretch]) -> tuple[list[Result], Result | None]
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"},
     )
     results: list[Result] = []
-    current, judging = "", False
+    current, judging, failed = "", False, ""
     with _Clock(process) as clock:
         assert process.stdout is not None
         for line in process.stdout:
             clock.set(_UNSTOPPABLE)
             event: dict[str, Any] = json.loads(line)
-            if "start" in event:
+            if "failed" in event:
+                failed = event["failed"]
+            elif "start" in event:
                 current, judging = event["start"], False
             elif "judging" in event:
                 judging = True
@@ -139,7 +141,8 @@ def _run_process(stretches: list[Stretch]) -> tuple[list[Result], Result | None]
     if code == 0:
         return results, None
     if code > 0 or not current:
-        raise RuntimeError(f"the attack itself failed at {current or 'its beginning'}: replay it")
+        where = current or "its beginning"
+        raise RuntimeError(f"the attack itself failed at {where}: {failed or 'no word'}")
     if clock.has_rung:
         verdict, detail = Verdict.SLOW, "it could not be stopped and was killed"
     elif judging:

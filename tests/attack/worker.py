@@ -62,6 +62,9 @@ def work(stretches: list[Stretch]) -> None:
                 "what": what, "verdict": outcome.verdict,
                 "detail": outcome.detail, "seconds": time.perf_counter() - started,
             })  # fmt: skip
+    except Exception as error:
+        say({"failed": repr(error)})
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

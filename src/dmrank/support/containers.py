@@ -332,5 +332,6 @@ def _damaged(file: Path, reason: str) -> ModelFileError:
 
 
 def _named(content: object) -> str:
-    names = {"index": "an index", "polarity": "a learned polarity"}
-    return names.get(str(content), f"a {content}")
+    names = {"model": "a model", "checkpoint": "a checkpoint", "index": "an index"}
+    names["polarity"] = "a learned polarity"
+    return names.get(str(content), repr(content))

@@ -263,6 +263,14 @@ class _Collector:
                     f"{self.table.name}: column {column!r}, row {row:,}: the {purpose} is empty; "
                     f"every row needs a {purpose} id"
                 )
+            if self.table.is_json and self.table.schema[column].is_float():
+                broken = ~ids.str.contains(r"^-?\d+$")
+                if broken.any():
+                    row = broken.arg_max() or 0
+                    raise DataError(
+                        f"{self.table.name}: column {column!r}, row {self.first_row + row:,}: "
+                        f"{ids[row]} is no whole number; ids are texts, or whole numbers"
+                    )
         if self.table.is_text:
             header = (users == self.columns.user) & (items == self.columns.item)
             if header.any():

@@ -252,6 +252,8 @@ def _open_jsonl(path: Path, gzipped: bool) -> Table:
         rows=keys.rows,
         with_numbers=keys.with_numbers,
         explain=lambda: _first_bad_json(path, gzipped),
+        is_json=True,
+        mixed=keys.mixed(),
     )
 
 
