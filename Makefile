@@ -4,10 +4,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format bench clean
+.PHONY: help demo test lowest format wheel first-hour bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/core.stamp ## install what is needed and show what dmrank does (about a minute)
 	$(BIN)/dmrank demo --out demo
@@ -18,15 +18,31 @@ test: .venv/dev.stamp ## lint, type checks and the whole test suite
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal
 
+# The lowest versions share nothing with the usual ones: neither environment nor compiled code.
+lowest: .venv-lowest/stamp ## a selection of tests with the lowest versions of what dmrank needs
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/compiled \
+	  .venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/cli/test_app.py \
+	  tests/cli/test_stats.py tests/support tests/data tests/metrics tests/text \
+	  tests/answers/test_recommend.py tests/answers/test_plot.py tests/experiments/test_tuning.py \
+	  tests/models/test_ease.py tests/models/test_mixedeffects.py
+
 format: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+wheel: .venv-wheel/stamp ## build dist/ and check what a package index would show
+	rm -rf dist
+	.venv-wheel/bin/python -m build --outdir dist
+	.venv-wheel/bin/twine check --strict dist/*
+
+first-hour: .venv/dev.stamp wheel ## install the wheel into an empty environment and run the README there
+	DMRANK_WHEEL=$$(ls dist/*.whl) DMRANK_PYTHON=$(PYTHON) $(BIN)/pytest tests/docs/test_first_hour.py
 
 bench: .venv/dev.stamp ## speed and memory beside pandas and others (see docs/benchmarks.md)
 	$(BIN)/python benchmarks/ratings.py
 
 clean: ## remove the environment and every cache
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis demo
+	rm -rf .venv .venv-lowest .venv-wheel dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -34,9 +50,21 @@ clean: ## remove the environment and every cache
 	$(PYTHON) -m venv .venv
 
 .venv/core.stamp: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[plots]'
 	@touch $@
 
 .venv/dev.stamp: .venv/core.stamp
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+.venv-lowest/stamp: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet \
+	  --constraint constraints-lowest.txt --editable '.[plots,text,tune]' \
+	  hypothesis ir-measures pandas pyarrow pytest
+	@touch $@
+
+.venv-wheel/stamp:
+	$(PYTHON) -m venv --clear .venv-wheel
+	.venv-wheel/bin/python -m pip --disable-pip-version-check install --quiet build twine
 	@touch $@

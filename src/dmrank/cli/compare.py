@@ -31,8 +31,10 @@ def compare(
 ) -> None:
     """Say which of two items a user will like better on each aspect, and how sure that is."""
     from dmrank.models import load
-    from dmrank.support.plots import save
+    from dmrank.support.plots import check_drawing, save
 
+    if figure is not None:
+        check_drawing()
     fitted = load(model)
     compared = fitted.compare(user, first, second)
     if figure is not None and compared.confidence is None:

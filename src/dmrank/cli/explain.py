@@ -40,8 +40,10 @@ def explain(
 ) -> None:
     """Say why an item is recommended to a user: which aspects matter, and how they were rated."""
     from dmrank.models import load
-    from dmrank.support.plots import save
+    from dmrank.support.plots import check_drawing, save
 
+    if figure is not None:
+        check_drawing()
     fitted = load(model)
     why = fitted.explain(user, item, parse_by(by), template=template)
     if format_ == OutputFormat.JSON:

@@ -32,12 +32,12 @@ def paper(
     """Make every table and figure of the paper from ratings, with all models."""
     from dmrank.experiments.budgets import find_budget
     from dmrank.experiments.contenders import find_contenders
-    from dmrank.experiments.paper import run_paper
+    from dmrank.experiments.paper import check_packages, run_paper
 
     # What is wrong with the settings is said before anything is read.
     names = None if models is None else split_list(models)
     find_budget(budget)
-    find_contenders(names)
+    check_packages(find_contenders(names))
     page = run_paper(
         columns.read(ratings),
         out,

@@ -32,7 +32,10 @@ def stats(
 ) -> None:
     """Show how many users, items and ratings a file has, and what its aspects are like."""
     from dmrank.data.statistics import describe
+    from dmrank.support.plots import check_drawing
 
+    if figure is not None:
+        check_drawing()
     ratings = columns.read(file)
     statistics = describe(ratings)
     if format_ == OutputFormat.JSON:

@@ -15,6 +15,7 @@ from dmrank.cli.options import OutputFormat
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.cli.parameters import parse_settings, read_config
 from dmrank.support.errors import DataError
+from dmrank.support.extras import require
 from dmrank.support.progress import say
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def tune(
     from dmrank.models import find_model
 
     # What is wrong with the settings is said before anything is read.
+    require("optuna", "tuning")
     fixed = {**read_config(config), **parse_settings(set_)}
     find_model(model)(**fixed)
     if out is not None and out.is_dir():

@@ -12,7 +12,7 @@ from pathlib import Path
 from dmrank.compiled.ranges import count_threads
 from dmrank.data.ratings import Ratings
 from dmrank.experiments.budgets import find_budget
-from dmrank.experiments.contenders import find_contenders, with_members
+from dmrank.experiments.contenders import Contender, find_contenders, with_members
 from dmrank.experiments.exhibit import Exhibit
 from dmrank.experiments.figure_2 import directions
 from dmrank.experiments.figure_3 import groups
@@ -30,8 +30,9 @@ from dmrank.experiments.table_2 import PROTOCOLS, ranking
 from dmrank.experiments.table_3 import pair_orders
 from dmrank.experiments.table_4 import explanations
 from dmrank.support.errors import ConfigError
+from dmrank.support.extras import require
 from dmrank.support.files import write_table
-from dmrank.support.plots import save
+from dmrank.support.plots import check_drawing, save
 from dmrank.support.progress import bar, logger
 from dmrank.support.version import __version__
 
@@ -102,6 +103,7 @@ def run_paper(
     """
     chosen = find_budget(budget)
     contenders = find_contenders(models)
+    check_packages(contenders)
     count = chosen.seeds if seeds is None else seeds
     if count < 1:
         raise ConfigError(f"seeds={count}: train each model at least once")
@@ -124,6 +126,13 @@ def run_paper(
         [file for section in sections for file in section.files],
     )
     return report
+
+
+def check_packages(contenders: Sequence[Contender]) -> None:
+    """Raise if a package is missing that the work would stop at, hours later."""
+    check_drawing()
+    if any(contender.is_tuned for contender in with_members(contenders)):
+        require("optuna", "tuning")
 
 
 def _steps(study: Study) -> Iterator[Step]:

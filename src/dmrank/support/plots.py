@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dmrank.support.arrays import AnyFloats, Float32s, Floats
+from dmrank.support.extras import require
 from dmrank.support.files import atomic_path
 
 if TYPE_CHECKING:
@@ -38,9 +39,15 @@ _STYLE: Any = {
 }
 
 
+def check_drawing() -> None:
+    """Raise if nothing can be drawn, before anything is done for a figure."""
+    require("matplotlib", "a figure")
+
+
 @contextmanager
 def figure(width: float, height: float) -> Iterator[Figure]:
     """Give an empty figure (inches) in the style of dmrank, independent of any window system."""
+    check_drawing()
     from matplotlib import rc_context
     from matplotlib.figure import Figure as MatplotlibFigure
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +18,7 @@ from dmrank.fitted.fitting import Fitting
 from dmrank.models.config import Positive, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Arrays, Float32s, Floats
-from dmrank.support.errors import ConfigError
+from dmrank.support.extras import require
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,11 +42,7 @@ class NeuralModel(TrainedModel):
     config: NeuralConfig
 
     def __init__(self, **parameters: Any) -> None:
-        if find_spec("torch") is None:
-            raise ConfigError(
-                f"{type(self).__name__} needs PyTorch, which is not installed: "
-                "pip install dmrank[neural]"
-            )
+        require("torch", type(self).__name__)
         super().__init__(**parameters)
 
     def _descend(
