@@ -228,6 +228,8 @@ def draw_direction(
     >>> round(area, 2)
     0.05
     """
+    from scipy.integrate import trapezoid
+
     mean, direction = np.asarray(mean, np.float64), np.asarray(direction, np.float64)
     covariance = np.asarray(covariance, np.float64)
     spread = np.sqrt(np.diagonal(covariance))
@@ -250,7 +252,7 @@ def draw_direction(
     gamma = np.concatenate([np.linspace(0, margin, 201), np.linspace(margin, margin + far, 20_001)])
     beyond = np.arange(len(gamma)) > 200
     along = _density(gamma[:, None] * direction, mean, covariance, degrees_of_freedom)
-    area = float(np.trapezoid(along[beyond], gamma[beyond]))
+    area = float(trapezoid(along[beyond], gamma[beyond]))
     shown = gamma <= 0.93 * edge
     if tallest is None:
         tallest = float(_density(mean[None], mean, covariance, degrees_of_freedom)[0])
