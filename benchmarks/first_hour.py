@@ -99,16 +99,16 @@ def install(
 def trial(folder: Path, python: str, wheel: Path, name: str, **options: Any) -> None:
     """Print a row of the table: an environment, cold and warm."""
     made = install(folder, python, wheel, **options)
+    size, count = megabytes(made.packages), len(list(made.packages.glob("*.dist-info")))
     # Python's own files are compiled by the first import.
     imported = min(seconds(made, "import dmrank") for _ in range(3))
     cold, warm = (seconds(made, FIRST_LIST) for _ in range(2))
-    size, count = megabytes(made.packages), len(list(made.packages.glob("*.dist-info")))
     numbers = (f"{size:,.0f}", f"{made.seconds:.0f}", f"{imported:.2f}")
     show(name, str(count), *numbers, f"{cold:.0f}", f"{warm:.1f}")
 
 
 def read_only(folder: Path, python: str, wheel: Path, name: str) -> None:
-    """Print two rows: nothing of the installation can be written, with and without a TMPDIR."""
+    """Print two rows of a read-only installation: with a temporary folder, and without."""
     made = install(folder, python, wheel)
     for path in folder.rglob("*"):
         if not path.is_symlink():
@@ -119,13 +119,13 @@ def read_only(folder: Path, python: str, wheel: Path, name: str) -> None:
     if os.getuid() == 0:
         os.chown(temporary, NOBODY, NOBODY)
         as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    for place, said in ((temporary, "only a temporary folder"), (folder, "nothing")):
-        bare = {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", "TMPDIR": str(place)}
+    bare = {"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}
+    for place, said in ((temporary, "only a temporary folder"), (Path("/nowhere"), "nothing")):
+        # Not by TMPDIR: Python would look for another folder where that one cannot be written.
+        code = f"import tempfile\ntempfile.tempdir = {str(place)!r}\n{FIRST_LIST}"
         row = f"{name}, read-only, no home, {said} can be written"
         try:
-            cold, warm = (
-                seconds(made, FIRST_LIST, env=bare, cwd="/", **as_nobody) for _ in range(2)
-            )
+            cold, warm = (seconds(made, code, env=bare, cwd="/", **as_nobody) for _ in range(2))
         except PermissionError:
             show(row, "nobody may not run this interpreter", *["–"] * (len(HEADER) - 2))
         else:
