@@ -4,10 +4,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test peers attack kill bounds mutants coverage format bench clean
+.PHONY: help demo test lowest peers attack kill bounds mutants coverage format wheel first-hour bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/core.stamp ## install what is needed and show what dmrank does (about a minute)
 	$(BIN)/dmrank demo --out demo
@@ -43,15 +43,32 @@ peers: .peers/most.stamp .peers/rectools.stamp ## test with the real packages of
 	.peers/most/bin/python -m pytest tests/evaluation/test_peers.py tests/evaluation/test_page.py
 	.peers/rectools/bin/python -m pytest tests/evaluation/test_peers.py tests/evaluation/test_page.py
 
+# The lowest versions share nothing with the usual ones: neither environment nor compiled code.
+lowest: .venv-lowest/stamp ## a selection of tests with the lowest versions of what dmrank needs
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/compiled \
+	  .venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/cli/test_app.py \
+	  tests/cli/test_stats.py tests/support tests/data tests/metrics tests/text \
+	  tests/answers/test_recommend.py tests/answers/test_plot.py tests/experiments/test_tuning.py \
+	  tests/models/test_ease.py tests/models/test_mixedeffects.py -k "not exsae and not spsmtl"
+
 format: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+wheel: .venv-wheel/stamp ## build dist/ and check what a package index would show
+	rm -rf dist
+	.venv-wheel/bin/python -m build --outdir dist
+	.venv-wheel/bin/twine check --strict dist/*
+
+first-hour: .venv/dev.stamp wheel ## install the wheel into an empty environment and run the README there
+	DMRANK_WHEEL=$$(ls dist/*.whl) DMRANK_PYTHON=$(PYTHON) $(BIN)/pytest tests/docs/test_first_hour.py
 
 bench: .venv/dev.stamp ## speed and memory beside pandas and others (see docs/benchmarks.md)
 	$(BIN)/python benchmarks/ratings.py
 
 clean: ## remove the environment and every cache
-	rm -rf .venv .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis .numba-bounds .coverage demo
+	rm -rf .venv .venv-lowest .venv-wheel .peers dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	  .numba-bounds .coverage demo
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -59,7 +76,7 @@ clean: ## remove the environment and every cache
 	$(PYTHON) -m venv .venv
 
 .venv/core.stamp: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[plots]'
 	@touch $@
 
 .venv/dev.stamp: .venv/core.stamp
@@ -79,4 +96,16 @@ clean: ## remove the environment and every cache
 	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: \
 	  $(PEERS) hypothesis pytest
 	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --editable .
+	@touch $@
+
+.venv-lowest/stamp: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet \
+	  --constraint constraints-lowest.txt --editable '.[plots,text,tune]' \
+	  hypothesis ir-measures pandas pyarrow pytest
+	@touch $@
+
+.venv-wheel/stamp:
+	$(PYTHON) -m venv --clear .venv-wheel
+	.venv-wheel/bin/python -m pip --disable-pip-version-check install --quiet build twine
 	@touch $@

@@ -49,6 +49,7 @@ from dmrank.support.errors import ConfigError as ConfigError
 from dmrank.support.errors import DataError as DataError
 from dmrank.support.errors import DmrankError as DmrankError
 from dmrank.support.errors import DownloadError as DownloadError
+from dmrank.support.errors import MissingExtraError as MissingExtraError
 from dmrank.support.errors import ModelFileError as ModelFileError
 from dmrank.support.errors import NotFittedError as NotFittedError
 from dmrank.support.errors import UnknownAspectError as UnknownAspectError

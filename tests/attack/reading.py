@@ -134,7 +134,7 @@ def wrong(answer: Answer, readings: Sequence[Reading], aspects: Sequence[str] | 
 def _difference(answer: Answer, reading: Reading, aspects: Sequence[str] | None) -> str | None:
     table = answer.ratings.to_polars()
     found = {
-        (user, item): row
+        (str(user), str(item)): row
         for row, (user, item) in enumerate(zip(table["user"], table["item"], strict=True))
     }
     rows = _rows_by_pair(reading, found)

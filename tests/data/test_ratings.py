@@ -114,7 +114,7 @@ def test_without_pyarrow_the_extra_is_named() -> None:
     run = subprocess.run(
         [sys.executable, "-c", _WITHOUT_PYARROW], capture_output=True, text=True, check=True
     )
-    said = "a pandas table needs pyarrow, which is not installed: pip install dmrank[pandas]"
+    said = "a pandas table needs pyarrow, which is not installed: pip install 'dmrank[pandas]'"
     assert run.stdout.splitlines() == [said, said]
 
 

@@ -46,7 +46,9 @@ def demo(
     from dmrank.data.statistics import describe
     from dmrank.data.synthetic import make_hotels
     from dmrank.models import Hurdle
+    from dmrank.support.plots import check_drawing
 
+    check_drawing()
     check_folder(out)
     screen = console()
     screen.print("Guests rate hotels on eight aspects (synthetic, so that the truth is known).")

@@ -44,7 +44,7 @@ def paper(
     """Make every table and figure of the paper from ratings, with all models."""
     from dmrank.experiments.budgets import find_budget
     from dmrank.experiments.contenders import find_contenders
-    from dmrank.experiments.paper import run_paper
+    from dmrank.experiments.paper import check_packages, run_paper
 
     # What is wrong with the settings is said before anything is read.
     names = None if models is None else split_list(models)
@@ -52,7 +52,7 @@ def paper(
         # A module of the user's own lies where the command is given.
         sys.path.insert(0, str(Path.cwd()))
     find_budget(budget)
-    find_contenders(names)
+    check_packages(find_contenders(names))
     check_folder(out)
     with stopping(f"finished work is in {out}, from where the same command goes on"):
         page = run_paper(

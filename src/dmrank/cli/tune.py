@@ -16,6 +16,7 @@ from dmrank.cli.options import MODEL_HELP, OutputFormat, SafeCells, complete_mod
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.cli.parameters import parse_settings, read_config
 from dmrank.cli.stopping import stopping
+from dmrank.support.extras import require
 from dmrank.support.progress import say
 from dmrank.support.targets import check_target
 
@@ -75,6 +76,7 @@ def tune(
     from dmrank.models import find_model
 
     # What is wrong with the settings is said before anything is read.
+    require("optuna", "tuning")
     fixed = {**read_config(config), **parse_settings(set_)}
     find_model(model)(**fixed)
     for target in (out, storage):

@@ -36,8 +36,9 @@ from dmrank.experiments.table_3 import pair_orders
 from dmrank.experiments.table_4 import explanations
 from dmrank.models.base import Model
 from dmrank.support.errors import ConfigError
+from dmrank.support.extras import require
 from dmrank.support.files import write_table
-from dmrank.support.plots import save
+from dmrank.support.plots import check_drawing, save
 from dmrank.support.progress import bar, logger, say
 from dmrank.support.version import __version__
 
@@ -112,6 +113,7 @@ def run_paper(
     contenders = find_contenders(models)
     if models is None:
         _say_left_out(contenders)
+    check_packages(contenders)
     count = chosen.seeds if seeds is None else seeds
     if count < 1:
         raise ConfigError(f"seeds={count}: train each model at least once")
@@ -144,6 +146,13 @@ def _say_left_out(contenders: Sequence[Contender]) -> None:
             f"PyTorch is not installed: going on without {' and '.join(missing)} "
             "(pip install dmrank[neural] for them)"
         )
+
+
+def check_packages(contenders: Sequence[Contender]) -> None:
+    """Raise if a package is missing that the work would stop at, hours later."""
+    check_drawing()
+    if any(contender.is_tuned for contender in with_members(contenders)):
+        require("optuna", "tuning")
 
 
 def _steps(study: Study) -> Iterator[Step]:

@@ -17,6 +17,7 @@ from dmrank.metrics import parse_metric
 from dmrank.models import Model, find_model
 from dmrank.models.config import Config, Search, all_fields
 from dmrank.support.errors import ConfigError, did_you_mean
+from dmrank.support.extras import require
 from dmrank.support.shown import html
 
 
@@ -164,6 +165,7 @@ def tune_on(
 
     They share one id map.
     """
+    require("optuna", "tuning")
     kind = find_model(model) if isinstance(model, str) else model
     judged_by: dict[str, Any] = {
         "validation_metric": str(parse_metric(metric)),

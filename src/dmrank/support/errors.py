@@ -38,6 +38,10 @@ class ConfigError(DmrankError, ValueError):
     """A parameter outside its range, or parameters that contradict each other."""
 
 
+class MissingExtraError(ConfigError, ImportError):
+    """Something that needs a package which one of the extras brings."""
+
+
 class NotFittedError(DmrankError, RuntimeError):
     """A model was asked before it was fitted."""
 

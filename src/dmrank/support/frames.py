@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dmrank.support.errors import UnsupportedError
+from dmrank.support.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,9 +26,9 @@ def to_pandas(table: pl.DataFrame) -> DataFrame:
         raise without_pandas(error) from None
 
 
-def without_pandas(error: ImportError) -> UnsupportedError:
+def without_pandas(error: ImportError) -> MissingExtraError:
     """Return the error of a table that needs the extra `pandas`."""
-    return UnsupportedError(
+    return MissingExtraError(
         f"a pandas table needs {error.name or 'pyarrow'}, which is not installed: "
-        "pip install dmrank[pandas]"
+        "pip install 'dmrank[pandas]'"
     )

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dmrank.support.arrays import AnyFloats, Float32s, Floats
 from dmrank.support.errors import ConfigError
+from dmrank.support.extras import require
 from dmrank.support.files import atomic_path
 from dmrank.support.targets import check_target
 
@@ -59,9 +60,15 @@ def written(aspects: Sequence[str]) -> list[str]:
     return [name.replace("_", " ").lower() for name in aspects]
 
 
+def check_drawing() -> None:
+    """Raise if nothing can be drawn, before anything is done for a figure."""
+    require("matplotlib", "a figure")
+
+
 @contextmanager
 def figure(width: float, height: float) -> Iterator[Figure]:
     """Give an empty figure (inches) in the style of dmrank, independent of any window system."""
+    check_drawing()
     from matplotlib import rc_context
     from matplotlib.figure import Figure as MatplotlibFigure
 
@@ -99,6 +106,7 @@ def save(drawn: Figure, path: str | os.PathLike[str]) -> Path:
 
 def check_figure(path: str | os.PathLike[str]) -> None:
     """Raise if a figure cannot be written there, before anything is done for it."""
+    check_drawing()
     _undated(Path(path))
     check_target(path)
 
@@ -272,6 +280,8 @@ def draw_direction(
     >>> round(area, 2)
     0.05
     """
+    from scipy.integrate import trapezoid
+
     mean, direction = np.asarray(mean, np.float64), np.asarray(direction, np.float64)
     covariance = np.asarray(covariance, np.float64)
     spread = np.sqrt(np.diagonal(covariance))
@@ -294,7 +304,7 @@ def draw_direction(
     gamma = np.concatenate([np.linspace(0, margin, 201), np.linspace(margin, margin + far, 20_001)])
     beyond = np.arange(len(gamma)) > 200
     along = _density(gamma[:, None] * direction, mean, covariance, degrees_of_freedom)
-    area = float(np.trapezoid(along[beyond], gamma[beyond]))
+    area = float(trapezoid(along[beyond], gamma[beyond]))
     shown = gamma <= 0.93 * edge
     if tallest is None:
         tallest = float(_density(mean[None], mean, covariance, degrees_of_freedom)[0])

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from dmrank.support.extras import require
+
 #: VADER's valences run from −4 to 4.
 _HIGHEST_VALENCE: Final = 4.0
 
@@ -63,6 +65,7 @@ def english() -> English:
 
 def _vader_polarity() -> dict[str, float]:
     """Return the words and emoji of the VADER lexicon; its emoticons are not tokens here."""
+    require("vaderSentiment", "reading reviews")
     folder = files("vaderSentiment")
     valence: dict[str, float] = {}
     for line in (folder / "vader_lexicon.txt").read_text(encoding="utf-8").splitlines():

@@ -13,6 +13,7 @@ import polars as pl
 from dmrank.data.ratings import SCALE_METADATA
 from dmrank.data.reading.tables import Table
 from dmrank.support.progress import say
+from dmrank.text.english import english
 from dmrank.text.extract import RatingStream, obtain_polarity
 from dmrank.text.extractor import Extractor, Summary
 from dmrank.text.lexicon_files import load_lexicon
@@ -51,6 +52,7 @@ class ExtractSettings:
 
     def check(self) -> None:
         """Raise over what is wrong before any review is read."""
+        english()
         if self.polarity is None:
             load_lexicon(self.aspects)
         else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +18,7 @@ from dmrank.fitted.fitting import Fitting
 from dmrank.models.config import Positive, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Arrays, Float32s, Floats, Int64s
-from dmrank.support.errors import ConfigError
+from dmrank.support.extras import is_installed, require
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,7 +31,7 @@ Loss: TypeAlias = "Callable[[Tensors, int], Tensor | None]"
 
 def has_torch() -> bool:
     """Return whether PyTorch is installed, without loading it."""
-    return find_spec("torch") is not None
+    return is_installed("torch")
 
 
 class NeuralConfig(TrainingConfig):
@@ -48,11 +47,7 @@ class NeuralModel(TrainedModel):
     config: NeuralConfig
 
     def __init__(self, **parameters: Any) -> None:
-        if not has_torch():
-            raise ConfigError(
-                f"{type(self).__name__} needs PyTorch, which is not installed: "
-                "pip install dmrank[neural]"
-            )
+        require("torch", type(self).__name__)
         super().__init__(**parameters)
 
     def _descend(

@@ -1,0 +1,99 @@
+"""The snippets of a page, and a reader's folder to run them in.
+
+Needs nothing but dmrank itself, so that it runs in an empty environment as well.
+"""
+
+import contextlib
+import functools
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+import dmrank
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+#: What takes minutes is not run with the pages: `tests/cli/test_paper.py` runs it on less.
+LONG = {"paper"}
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^    ((?:dmrank|make|python|python3) .*)$", re.MULTILINE)
+_WORDS = {5: "excellent", 4: "great", 3: "average", 2: "poor", 1: "terrible"}
+
+
+class Snippet(NamedTuple):
+    """Something that a page tells its reader to run."""
+
+    page: str
+    line: int
+    code: str
+
+    @property
+    def is_python(self) -> bool:
+        return "\n" in self.code
+
+    @property
+    def words(self) -> list[str]:
+        """A command as its words."""
+        return shlex.split(self.code, comments=True)
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def snippets(page: str) -> Iterator[Snippet]:
+    """Yield the Python blocks and the indented commands of a page, in their order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = [*_BLOCK.finditer(text), *_COMMAND.finditer(text)]
+    for match in sorted(found, key=re.Match.start):
+        yield Snippet(page, text.count("\n", 0, match.start(1)) + 1, match[1])
+
+
+def is_run(snippet: Snippet) -> bool:
+    """Return whether a snippet is run with its page."""
+    if snippet.is_python:
+        return True
+    program, first, *_ = snippet.words
+    return program == "dmrank" and first not in LONG
+
+
+def make_folder(folder: Path) -> Path:
+    """Write what the pages take for granted: reviews with ratings, stars and text."""
+    table = dmrank.make_ratings(150, 40, 3_000, missing=0.1, seed=1).ratings.to_polars()
+    texts = [_review(row) for row in table.iter_rows(named=True)]
+    reviews = table.with_columns(stars="overall", text=pl.Series(texts))
+    reviews.write_csv(folder / "reviews.csv")
+    reviews.write_parquet(folder / "reviews.parquet")
+    guests = ["u000012", "u000013"]
+    pl.DataFrame({"user": guests}).write_csv(folder / "guests.csv")
+    (folder / "guests.txt").write_text("\n".join(guests), encoding="utf-8")
+    return folder
+
+
+def _review(row: dict[str, object]) -> str:
+    rated = {name: row[name] for name in ("service", "value", "rooms", "location")}
+    said = [f"The {name} was {_WORDS[int(value)]}." for name, value in rated.items() if value]
+    return " ".join(said) or "We stayed two nights."
+
+
+def run_page(
+    page: str, folder: Path, command: Callable[[list[str]], object], names: dict[str, Any]
+) -> None:
+    """Run the snippets of a page in a folder, each with what those before it left behind."""
+    with contextlib.chdir(folder):
+        for snippet in snippets(page):
+            if snippet.is_python:
+                exec(compile(snippet.code, str(snippet), "exec"), names)
+            elif is_run(snippet):
+                command(snippet.words)
+
+
+if __name__ == "__main__":
+    page, place = sys.argv[1:]
+    run_page(page, make_folder(Path(place)), functools.partial(subprocess.run, check=True), {})
+    print(dmrank.__file__)
