@@ -105,7 +105,7 @@ for ask in (
 ):
     try:
         ask()
-    except dmrank.UnsupportedError as error:
+    except dmrank.MissingExtraError as error:
         print(error)
 """
 
