@@ -25,7 +25,6 @@ from tests.attack.reading import (
 )
 from tests.attack.tables import TextTable, make_table, spoil
 
-csv.field_size_limit(sys.maxsize)
 #: Stands for a carriage return within a line while Python's reader is at work.
 _RETURN = "\uf8ff"
 _FROM_ROW = 10_000
@@ -196,6 +195,8 @@ def _read(text: str, ending: str) -> Reading:
 
 def _split(text: str, separator: str) -> list[list[str]]:
     """Return the cells; where a quote is never closed, what is between separators on a line."""
+    # Cells may be long here, and stay limited for everybody else in this process.
+    limit = csv.field_size_limit(sys.maxsize)
     try:
         rows = [*csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)]
     except csv.Error:
@@ -204,6 +205,8 @@ def _split(text: str, separator: str) -> list[list[str]]:
             for line in re.split("\r\n|\r|\n", text)
             if line
         ]
+    finally:
+        csv.field_size_limit(limit)
     return [[cell.replace(_RETURN, "\r") for cell in row] for row in rows]
 
 

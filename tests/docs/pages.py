@@ -5,11 +5,13 @@ Needs nothing but dmrank itself, so that it runs in an empty environment as well
 
 import contextlib
 import functools
+import itertools
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,8 +41,9 @@ class Snippet(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """A command as its words."""
-        return shlex.split(self.code, comments=True)
+        """A command as its words, without what the shell does with its output."""
+        words = shlex.split(self.code, comments=True)
+        return list(itertools.takewhile(lambda word: word not in (">", "|"), words))
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
@@ -57,9 +60,10 @@ def snippets(page: str) -> Iterator[Snippet]:
 def is_run(snippet: Snippet) -> bool:
     """Return whether a snippet is run with its page."""
     if snippet.is_python:
-        return True
+        # `make peers` has the other libraries.
+        return "from implicit" not in snippet.code or find_spec("implicit") is not None
     program, first, *_ = snippet.words
-    return program == "dmrank" and first not in LONG
+    return program == "dmrank" and first not in LONG and not first.startswith("-")
 
 
 def make_folder(folder: Path) -> Path:
@@ -87,9 +91,11 @@ def run_page(
     """Run the snippets of a page in a folder, each with what those before it left behind."""
     with contextlib.chdir(folder):
         for snippet in snippets(page):
+            if not is_run(snippet):
+                continue
             if snippet.is_python:
                 exec(compile(snippet.code, str(snippet), "exec"), names)
-            elif is_run(snippet):
+            else:
                 command(snippet.words)
 
 

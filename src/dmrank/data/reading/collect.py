@@ -21,6 +21,9 @@ from dmrank.data.times import NO_TIMESTAMP, TimeReader, TimeUnit
 from dmrank.support.arrays import Array, Bools, Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
 
+#: A number as JSON may write it, but no whole one.
+_FRACTION = r"^-?\d+(\.\d+([eE][+-]?\d+)?|[eE][+-]?\d+)$"
+
 
 @dataclass(frozen=True)
 class Collected:
@@ -263,8 +266,8 @@ class _Collector:
                     f"{self.table.name}: column {column!r}, row {row:,}: the {purpose} is empty; "
                     f"every row needs a {purpose} id"
                 )
-            if self.table.is_json and self.table.schema[column].is_float():
-                broken = ~ids.str.contains(r"^-?\d+$")
+            if column in self.table.json_numbers:
+                broken = ids.str.contains(_FRACTION)
                 if broken.any():
                     row = broken.arg_max() or 0
                     raise DataError(

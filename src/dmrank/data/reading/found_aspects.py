@@ -59,20 +59,31 @@ class DifferentValues:
         self.columns = columns
         self._noted = np.full((len(columns), _SLOTS), _EMPTY, dtype=np.uint32)
         self._counts = np.zeros(len(columns), dtype=np.int64)
+        self._least = np.full(len(columns), np.nan, dtype=np.float32)
+        self._most = self._least.copy()
 
     def add(self, values: Float32s) -> None:
         """Take a batch of rows, one column each; NaN is no value."""
         _note(values.view(np.uint32), self._noted, self._counts)
+        self._least = np.fmin(self._least, np.fmin.reduce(values, axis=0, initial=np.nan))
+        self._most = np.fmax(self._most, np.fmax.reduce(values, axis=0, initial=np.nan))
 
     def unlike_ratings(self) -> dict[str, str]:
-        """Return the columns that have other values than ratings have, and which."""
+        """Return the columns that have other values than ratings have, and which.
+
+        Many different values are those of ratings if they are on the scale of columns with few:
+        what was extracted from text is beside stars.
+        """
+        least, most = self._least.astype(np.float64), self._most.astype(np.float64)
+        wide, many = most - least > _WIDEST, self._counts > _MOST_VALUES
+        plain = ~(wide | many | np.isnan(least))
+        low, high = (least[plain].min(), most[plain].max()) if plain.any() else (np.inf, -np.inf)
         found = {}
-        for name, noted, count in zip(self.columns, self._noted, self._counts, strict=True):
-            values = noted[noted != _EMPTY].view(np.float32).astype(np.float64)
-            if count > _MOST_VALUES:
+        for k, name in enumerate(self.columns):
+            if wide[k]:
+                found[name] = f"from {least[k]:g} to {most[k]:g}"
+            elif many[k] and not low <= least[k] <= most[k] <= high:
                 found[name] = f"more than {_MOST_VALUES} different values"
-            elif len(values) and values.max() - values.min() > _WIDEST:
-                found[name] = f"from {values.min():g} to {values.max():g}"
         return found
 
 

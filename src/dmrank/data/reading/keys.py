@@ -63,9 +63,9 @@ class JsonKeys(NamedTuple):
         """Return a type for each key: that of its values, or text if they have several."""
         return {key: _TYPES.get(kinds, pl.String()) for key, kinds in self.kinds.items()}
 
-    def mixed(self) -> list[str]:
-        """Return the keys whose values are of several kinds."""
-        return [key for key, kinds in self.kinds.items() if kinds.bit_count() > 1]
+    def of_kinds(self, wanted: int) -> list[str]:
+        """Return the keys that have a value of one of some kinds in any line."""
+        return [key for key, kinds in self.kinds.items() if kinds & wanted]
 
     def with_numbers(self, keys: list[str]) -> list[str]:
         """Return those of some keys that have a number in any line."""

@@ -15,7 +15,7 @@ import polars as pl
 from polars import selectors
 
 from dmrank.data.reading.contents import UTF8_MARK, text_blocks
-from dmrank.data.reading.keys import find_keys
+from dmrank.data.reading.keys import NESTED, NUMBER, TRUTH, find_keys
 from dmrank.data.reading.numbers import are_numbers
 from dmrank.data.reading.quoting import count_rows
 from dmrank.data.reading.tables import UNREADABLE, Table, Types
@@ -252,8 +252,8 @@ def _open_jsonl(path: Path, gzipped: bool) -> Table:
         rows=keys.rows,
         with_numbers=keys.with_numbers,
         explain=lambda: _first_bad_json(path, gzipped),
-        is_json=True,
-        mixed=keys.mixed(),
+        json_numbers=keys.of_kinds(NUMBER),
+        json_others=keys.of_kinds(TRUTH | NESTED),
     )
 
 

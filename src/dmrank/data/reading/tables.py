@@ -61,10 +61,9 @@ class Table:
     careful : bool
         Whether numbers are read as text first: slower, but words for "missing" are taken as such,
         and any other word is named with its row.
-    is_json : bool
-        Whether it is a text table that says which values are numbers.
-    mixed : collection of str
-        Columns of such a table whose values are of several kinds.
+    json_numbers, json_others : collections of str
+        Columns of JSON lines that have a number, and that have something else than a text or a
+        number.
     """
 
     name: str
@@ -79,8 +78,8 @@ class Table:
     explain: Callable[[], DataError | None] | None = None
     first_row: int = 1
     careful: bool = False
-    is_json: bool = False
-    mixed: Collection[str] = ()
+    json_numbers: Collection[str] = ()
+    json_others: Collection[str] = ()
 
     def require(self, column: str, purpose: str) -> str:
         """Return the column's name, or raise if the table does not have it."""
@@ -94,13 +93,13 @@ class Table:
     def id_type(self, column: str) -> IdType:
         """Return what ids a column has: a text table does not say, and floats are whole numbers.
 
-        A column that has something else than texts or numbers, or both, is refused.
+        A column that has something else than texts or numbers is refused.
         """
         type_ = self.schema[column]
-        if column in self.mixed or type_.is_nested() or type_ == pl.Boolean:
-            kinds = "values of several kinds" if column in self.mixed else "no texts or numbers"
+        if column in self.json_others or type_.is_nested() or type_ == pl.Boolean:
             raise DataError(
-                f"{self.name}: column {column!r} has {kinds}: ids are texts, or whole numbers"
+                f"{self.name}: column {column!r} has values that are no ids: ids are texts, or "
+                "whole numbers"
             )
         whole = not self.is_text and (type_.is_integer() or type_.is_float())
         return "integer" if whole else "string"
