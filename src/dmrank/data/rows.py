@@ -194,18 +194,23 @@ def k_core(user_codes: Codes, item_codes: Codes, users: int, items: int, k: int)
         raise ConfigError(f"k-core {k!r} is not a whole number: give one, such as 5")
     if k < 0:
         raise ConfigError(f"k-core {k} is negative: give the least number of ratings, such as 5")
-    keep = _peel(user_codes, item_codes, users, items, k)
+    user_rows = np.bincount(user_codes, minlength=users)
+    item_rows = np.bincount(item_codes, minlength=items)
+    keep = _peel(user_codes, item_codes, user_rows, item_rows, k)
     if len(keep) > 0 and not keep.any():
         raise DataError(f"the {k}-core leaves no ratings: choose a smaller k")
     return keep
 
 
 @cached
-def _peel(user_codes: Codes, item_codes: Codes, users: int, items: int, k: int) -> Bools:
-    """Take away rows of users or items with less than k rows, until there are none."""
+def _peel(
+    user_codes: Codes, item_codes: Codes, user_rows: Int64s, item_rows: Int64s, k: int
+) -> Bools:
+    """Take away rows of users or items with less than k rows, until there are none.
+
+    The numbers of rows are those before, and become those after.
+    """
     keep = np.ones(len(user_codes), dtype=np.bool_)
-    user_rows = np.bincount(user_codes, minlength=users)
-    item_rows = np.bincount(item_codes, minlength=items)
     changed = True
     while changed:
         changed = False
