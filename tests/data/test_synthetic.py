@@ -114,3 +114,9 @@ def test_hotel_names_are_distinct() -> None:
 def test_impossible_requests_are_refused(options, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         make_ratings(**options)
+
+
+@pytest.mark.parametrize("wrong", [{"aspects": []}, {"factors": 0}, {"factors": -1}])
+def test_there_is_an_aspect_and_a_factor(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="at least one"):
+        make_ratings(20, 10, 100, **wrong)

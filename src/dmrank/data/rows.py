@@ -196,7 +196,8 @@ def k_core(user_codes: Codes, item_codes: Codes, users: int, items: int, k: int)
         raise ConfigError(f"k-core {k} is negative: give the least number of ratings, such as 5")
     user_rows = np.bincount(user_codes, minlength=users)
     item_rows = np.bincount(item_codes, minlength=items)
-    keep = _peel(user_codes, item_codes, user_rows, item_rows, k)
+    # Nobody has more rows than there are, and compiled code takes 64 bits.
+    keep = _peel(user_codes, item_codes, user_rows, item_rows, min(k, len(user_codes) + 1))
     if len(keep) > 0 and not keep.any():
         raise DataError(f"the {k}-core leaves no ratings: choose a smaller k")
     return keep

@@ -149,6 +149,8 @@ def make_ratings(
     """
     names = tuple(aspects)
     _check_sizes(users, items, ratings, least_per_user)
+    if not names or factors < 1:
+        raise ConfigError("aspects and factors must each be at least one")
     if concentration <= len(names) + 1:
         raise ConfigError(
             f"concentration {concentration:g} must be above the number of aspects plus one "

@@ -37,7 +37,7 @@ _FIRST_RUNG = 3
 _REDUCTION = 3
 _PRUNED = "pruned"
 #: What reading trials raises if the content of their file is not what was written.
-_OF_DAMAGED_TRIALS = (ValueError, KeyError, TypeError, RuntimeError)
+_OF_DAMAGED_TRIALS = (ValueError, LookupError, TypeError, RuntimeError)
 
 
 class ParameterSearch:

@@ -434,3 +434,11 @@ def test_a_column_whose_name_would_break_the_line(tmp_path: Path) -> None:
 
 def test_something_that_is_no_table() -> None:
     assert "cannot read ratings from ndarray" in _error(np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize(
+    "id_", ["4.25", "1e-60", "1e300", "true", "[1]", "{}"], ids=lambda text: text
+)
+def test_an_id_of_json_lines_that_is_no_id(tmp_path: Path, id_: str) -> None:
+    lines = f'{{"user": "a", "item": "b", "r": 1}}\n{{"user": {id_}, "item": "b", "r": 2}}\n'
+    assert "ids are texts" in _error(_csv(tmp_path, lines, "r.jsonl"))

@@ -21,8 +21,8 @@ from dmrank.data.times import NO_TIMESTAMP, TimeReader, TimeUnit
 from dmrank.support.arrays import Array, Bools, Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
 
-#: A number as JSON may write it, but no whole one.
-_FRACTION = r"^-?\d+(\.\d+([eE][+-]?\d+)?|[eE][+-]?\d+)$"
+#: A number as JSON may write it, but no whole one of 64 bits: a larger one has lost digits.
+_FRACTION = r"^-?(\d+(\.\d+([eE][+-]?\d+)?|[eE][+-]?\d+)|\d{21,})$"
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class _Collector:
                     row = broken.arg_max() or 0
                     raise DataError(
                         f"{self.table.name}: column {column!r}, row {self.first_row + row:,}: "
-                        f"{ids[row]} is no whole number; ids are texts, or whole numbers"
+                        f"{ids[row]} is no whole number of 64 bits; ids are texts, or such numbers"
                     )
         if self.table.is_text:
             header = (users == self.columns.user) & (items == self.columns.item)
