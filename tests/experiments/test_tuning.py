@@ -165,6 +165,10 @@ def test_mistakes_are_refused_before_anything_is_fitted(split: Split) -> None:
         tune("DRM", split)
     with pytest.raises(ConfigError, match="did you mean 'shrinkage'"):
         tune("ItemMean", split, parameters={"shrinkag": 1})
+    with pytest.raises(ConfigError, match="shrinkage: nothing to search"):
+        tune("ItemMean", split, space={"shrinkage": Search(())})
+    with pytest.raises(ConfigError, match=r"shrinkage: ratios of 0\.0 cannot be searched"):
+        tune("ItemMean", split, space={"shrinkage": Search((0.0, 1.0), log=True)})
     with pytest.raises(ConfigError, match="has no parameter 'knob'"):
         tune("ItemMean", split, space=SPACE)
     with pytest.raises(ConfigError, match="no strategy 'gird'; did you mean 'grid'"):

@@ -194,10 +194,11 @@ def _checked_space(
     kind: type[Model], space: Mapping[str, Search] | None, given: dict[str, Any]
 ) -> dict[str, Search]:
     searched = search_space(kind.Config) if space is None else dict(space)
-    for name in searched:
+    for name, search in searched.items():
         if name not in all_fields(kind.Config):
             hint = did_you_mean(name, all_fields(kind.Config))
             raise ConfigError(f"{kind.__name__} has no parameter {name!r}; {hint}")
+        _check_search(name, search)
     fixed = _names_of(kind, given)
     members = kind.Config.gathered(given).get("members", kind.Config.parts())
     return {
@@ -206,6 +207,17 @@ def _checked_space(
         if name not in fixed
         and ("." not in name or _part(name) in {*kind.Config.model_fields, *members})
     }
+
+
+def _check_search(name: str, search: Search) -> None:
+    if not search.values:
+        raise ConfigError(f"{name}: nothing to search; give Search some values")
+    numbers = [value for value in search.values if isinstance(value, int | float)]
+    if search.log and min(numbers, default=1) <= 0:
+        raise ConfigError(
+            f"{name}: ratios of {min(numbers)!r} cannot be searched; give Search values above 0, "
+            "or log=False"
+        )
 
 
 def _names_of(kind: type[Model], given: dict[str, Any]) -> set[str]:

@@ -176,6 +176,14 @@ def test_truncated_gzip(tmp_path: Path) -> None:
 def test_wrong_encoding(tmp_path: Path) -> None:
     message = _error(_csv(tmp_path, (HEADER + "Zoë,café,1,2\n").encode("latin-1")))
     assert "not UTF-8 text; convert it first" in message
+    message = _error(_csv(tmp_path, "user\titem\tgoût\na\tx\t1\n".encode("latin-1"), "r.tsv"))
+    assert "not UTF-8 text; convert it first" in message
+
+
+def test_bytes_are_no_ids() -> None:
+    table = pl.DataFrame({"user": ["a"], "item": [b"x"], "overall": [4.5]})
+    with pytest.raises(DataError, match="column 'item' has values that are no ids"):
+        read_ratings(table)
 
 
 def test_ragged_rows(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from dmrank.support.errors import DataError
 BLOCK_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 UTF8_MARK = b"\xef\xbb\xbf"
+NOT_UTF8 = "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 #: How files of other formats begin, what they are, and what to do with them.
 _OTHER_FORMATS = {

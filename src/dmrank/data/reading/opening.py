@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 from polars import selectors
 
-from dmrank.data.reading.contents import UTF8_MARK, text_blocks
+from dmrank.data.reading.contents import NOT_UTF8, UTF8_MARK, text_blocks
 from dmrank.data.reading.keys import NESTED, NUMBER, TRUTH, find_keys
 from dmrank.data.reading.numbers import are_numbers
 from dmrank.data.reading.quoting import count_rows
@@ -199,7 +199,10 @@ def _first_line(path: Path, gzipped: bool) -> str:
     block = next(text_blocks(path, gzipped), b"").removeprefix(UTF8_MARK)
     if not block:
         raise DataError(f"{path} is empty: it should have a header and one row per rating")
-    return block.split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+    try:
+        return block.split(b"\n", 1)[0].decode().rstrip("\r")
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: cannot be read: {NOT_UTF8}") from None
 
 
 def _separator(header: str) -> str:
@@ -275,7 +278,7 @@ def _why_not_json(line: bytes) -> str:
     try:
         value = json.loads(line, parse_constant=_refuse_constant, parse_float=_finite)
     except UnicodeDecodeError:
-        return "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
+        return NOT_UTF8
     except ValueError as error:
         return str(error)
     except RecursionError:

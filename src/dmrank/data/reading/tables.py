@@ -14,11 +14,13 @@ from typing import TypeVar
 import polars as pl
 
 from dmrank.data.ids import IdType
+from dmrank.data.reading.contents import NOT_UTF8
 from dmrank.data.reading.numbers import NotANumberError, NumberReader, are_numbers
 from dmrank.support.errors import DataError, did_you_mean, first_line
 
 #: What Polars says of a value that is not a number.
 _NOT_NUMERIC = ("could not parse", "cannot parse", "conversion from")
+_NO_IDS = (pl.Boolean(), pl.Binary())
 _LARGEST_EXACT = 2.0**53
 
 #: What Polars raises over a table that it cannot read; damaged parquet files make it panic.
@@ -96,7 +98,7 @@ class Table:
         A column that has something else than texts or numbers is refused.
         """
         type_ = self.schema[column]
-        if column in self.json_others or type_.is_nested() or type_ == pl.Boolean:
+        if column in self.json_others or type_.is_nested() or type_ in _NO_IDS:
             raise DataError(
                 f"{self.name}: column {column!r} has values that are no ids: ids are texts, or "
                 "whole numbers"
@@ -174,7 +176,7 @@ class Table:
             if self.explain is not None and (explained := self.explain()) is not None:
                 raise explained from None
             if "utf-8" in message.lower() or "utf8" in message.lower():
-                message = "it is not UTF-8 text; convert it first (iconv -f latin1 -t utf-8)"
+                message = NOT_UTF8
             raise DataError(f"{self.name}: cannot be read: {message}") from None
 
 
