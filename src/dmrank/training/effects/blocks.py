@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached
+from dmrank.compiled.compiling import cached, compiled, spliced
 from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int32s, Int64s
 
@@ -204,7 +204,7 @@ def _update_range(
 
 
 # Loops: to assign an array to a part of another, Numba compiles text for an error message, for 2 s.
-@cached
+@spliced
 def start_system(system: Floats, prior: Floats, h: Floats) -> None:
     """Set the system to that of no ratings."""
     for j in range(len(h)):
@@ -213,7 +213,7 @@ def start_system(system: Floats, prior: Floats, h: Floats) -> None:
             system[j, k] = prior[j, k]
 
 
-@cached
+@compiled
 def _add(total: Floats, count: int, matrix: Floats) -> None:
     """Add a matrix so many times."""
     for j in range(len(matrix)):
@@ -221,7 +221,7 @@ def _add(total: Floats, count: int, matrix: Floats) -> None:
             total[j, k] += count * matrix[j, k]
 
 
-@cached
+@spliced
 def _observe(
     side: Side,
     place: int,
@@ -241,7 +241,7 @@ def _observe(
                 h[k] += noise[pattern, k, j] * residual
 
 
-@cached
+@spliced
 def keep_posterior(
     user: int, effects: Floats, covariances: Float32s, V: Floats, h: Floats, moment: Floats
 ) -> None:
@@ -259,7 +259,7 @@ def keep_posterior(
             moment[j, k] += effects[user, j] * effects[user, k] + V[j, k]
 
 
-@cached
+@compiled
 def invert(matrix: Floats, inverse: Floats) -> float:
     """Set the inverse of a positive definite matrix, and return its log-determinant.
 
@@ -273,7 +273,6 @@ def invert(matrix: Floats, inverse: Floats) -> float:
                 element -= matrix[i, k] * matrix[j, k]
             matrix[i, j] = np.sqrt(element) if i == j else element / matrix[j, j]
         log_determinant += 2.0 * np.log(matrix[i, i])
-    inverse[:] = 0.0
     for j in range(K):  # C⁻¹, column by column
         inverse[j, j] = 1.0 / matrix[j, j]
         for i in range(j + 1, K):

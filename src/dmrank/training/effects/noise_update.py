@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached
+from dmrank.compiled.compiling import cached, compiled, spliced
 from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Bools, Float32s, Floats
 from dmrank.training.effects.blocks import Patterns, Side
@@ -120,10 +120,10 @@ def _noise_range(
         away, trace = _distance(packed, centre, matrices)
         parts[number] += strength * (away - prior.log_determinants[drawn_to])
         parts[number] += rows * prior.smallest * trace
-        S[:] = 0.0
+        _clear(S)
         while place < end:
             pattern, first = patterns.of_rows[side.rows[place]], place
-            moment[:] = 0.0
+            _clear(moment)
             while place < end and patterns.of_rows[side.rows[place]] == pattern:
                 _add_moment(side, place, user, left, effects, moment)
                 place += 1
@@ -139,7 +139,15 @@ def _noise_range(
                 at += 1
 
 
-@cached
+@compiled
+def _clear(matrix: Floats) -> None:
+    # Element by element: an assignment to all at once takes half a second to compile.
+    for j in range(matrix.shape[0]):
+        for k in range(matrix.shape[1]):
+            matrix[j, k] = 0.0
+
+
+@spliced
 def _distance(packed: Float32s, centre: Floats, matrices: Floats) -> tuple[float, float]:
     """Return ln|Σ_u| + tr(Σ_e Σ_u⁻¹) − K, and tr Σ_u⁻¹."""
     inverse, K = matrices[1], len(centre)
@@ -152,7 +160,7 @@ def _distance(packed: Float32s, centre: Floats, matrices: Floats) -> tuple[float
     return away, trace
 
 
-@cached
+@spliced
 def _add_moment(
     side: Side,
     place: int,
@@ -172,7 +180,7 @@ def _add_moment(
             at += 1
 
 
-@cached
+@spliced
 def _add_completed(packed: Float32s, present: Bools, count: int, matrices: Floats) -> float:
     """Add E[e eᵀ] of rating vectors with the same aspects to S, and return −2 ln p of them."""
     scratch, P, moment, S = matrices[0], matrices[1], matrices[3], matrices[4]
@@ -181,14 +189,14 @@ def _add_completed(packed: Float32s, present: Bools, count: int, matrices: Float
     for j in range(K):
         for k in range(K):
             fit += P[j, k] * moment[j, k]
-    if known == K:
-        S += moment
-    else:
+            if known == K:
+                S[j, k] += moment[j, k]
+    if known < K:
         _add_regression(packed, count, matrices)
     return fit
 
 
-@cached
+@spliced
 def _mirror(moment: Floats, present: Bools) -> int:
     """Copy the lower triangle to the upper, 0 for what is missing; return how much is not."""
     known = 0
@@ -201,7 +209,7 @@ def _mirror(moment: Floats, present: Bools) -> int:
     return known
 
 
-@cached
+@spliced
 def _add_regression(packed: Float32s, count: int, matrices: Floats) -> None:
     """Add B M Bᵀ + n (Σ_u − B Σ_u) to S, where B = Σ_u P."""
     sigma, P, B, moment, S = matrices[0], matrices[1], matrices[2], matrices[3], matrices[4]
@@ -219,7 +227,7 @@ def _add_regression(packed: Float32s, count: int, matrices: Floats) -> None:
                 S[j, k] += P[j, m] * B[k, m] - count * B[j, m] * sigma[m, k]
 
 
-@cached
+@compiled
 def _multiply(left: Floats, right: Floats, product: Floats) -> None:
     K = len(left)
     for j in range(K):

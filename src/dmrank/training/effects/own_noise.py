@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached
+from dmrank.compiled.compiling import cached, compiled
 from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import AnyFloats, Bools, Codes, Float32s, Floats
 from dmrank.training.effects.blocks import (
@@ -120,7 +120,8 @@ def _update_range(
         while place < end:
             user, pattern = _key(side, place, patterns, noise)
             present, count = patterns.present[pattern], 0
-            total[:] = 0.0
+            for k in range(K):
+                total[k] = 0.0
             while place < end and _key(side, place, patterns, noise) == (user, pattern):
                 row, other = side.rows[place], side.others[place]
                 for k in range(K):
@@ -137,14 +138,14 @@ def _update_range(
         keep_posterior(one, own.means, own.covariances, inverse, h, sums.moment[number])
 
 
-@cached
+@compiled
 def _key(side: Side, place: int, patterns: Patterns, noise: OwnNoise) -> tuple[int, int]:
     """Return the user and the pattern of a rating: what its P depends on."""
     row = side.rows[place]
     return noise.row_users[row], patterns.of_rows[row]
 
 
-@cached
+@compiled
 def precision(packed: Float32s, present: Bools, scratch: Floats, P: Floats) -> float:
     """Set P to the inverse over the aspects present, 0 elsewhere; return ln of the determinant."""
     K, place = len(P), 0

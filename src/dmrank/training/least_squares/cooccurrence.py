@@ -102,7 +102,8 @@ def _columns(start: int, stop: int, rated: _Rated, held_back: Floats, kept: TopN
                         met[count] = other
                         count += 1
                     sums[other] += 1.0 / (last - first)
-        best, size = TopN(kept.items[item], kept.scores[item]), 0
+        best = TopN(kept.items[item], kept.scores[item])
+        size = int(np.int64(0))  # for a literal 0, Numba compiles `push` once more
         for other in met[:count]:
             weight = sums[other] * held_back[other] * held_back[other] * held_back[item]
             size = push(best, size, other, np.float32(weight))

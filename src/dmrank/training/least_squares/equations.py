@@ -32,7 +32,7 @@ def solve_range(first: int, last: int, table: Float32s, problem: Problem, minima
     waiting = np.empty((_TOGETHER, size))
     for row in range(first, last):
         start(equations, problem.shared, problem.prior, row)
-        count = 0
+        count = int(np.int64(0))  # for a literal 0, Numba compiles `_observe` once more
         for rating in range(observed.pointer[row], observed.pointer[row + 1]):
             other = problem.others[observed.others[rating]]
             for k in range(len(aspects)):

@@ -135,7 +135,8 @@ def _score_pairs(
                 for place in range(begin, end):
                     scores[n] += rows.values[place] * _weight(weights, rows.items[place], items[n])
         else:
-            every[:] = 0
+            for item in range(len(every)):
+                every[item] = 0
             for place in range(begin, end):
                 _add_row(every, weights, rows.items[place], rows.values[place])
             for n in range(first, last):
