@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -200,16 +201,24 @@ def _make_table(rng: random.Random) -> pa.Table:
 
 
 def _readings(file: Path, whole: pa.Table) -> list[Reading]:
-    """Return what pyarrow reads; of a damaged file that it refuses, what was written into it."""
+    """Return what pyarrow reads; of columns that it refuses, what was written into them."""
     try:
-        # Not through a memory map or threads: a damaged file would end more than this reading.
-        table = pq.ParquetFile(file).read(use_threads=False)
-    except (OSError, pa.ArrowException, ValueError):
-        table = whole
-    try:
-        return [_read(table)]
+        return [_read(_read_by_pyarrow(file, whole))]
     except (MustRefuseError, UnicodeDecodeError, pa.ArrowException):
         return []
+
+
+def _read_by_pyarrow(file: Path, whole: pa.Table) -> pa.Table:
+    # Not through a memory map or threads: a damaged file would end more than this reading.
+    try:
+        return pq.ParquetFile(file).read(use_threads=False)
+    except (OSError, pa.ArrowException, ValueError):
+        columns = {name: whole.column(name) for name in whole.column_names}
+    for name in columns:
+        with suppress(OSError, pa.ArrowException, ValueError, KeyError):
+            columns[name] = pq.ParquetFile(file).read([name], use_threads=False).column(name)
+    same_rows = len({len(column) for column in columns.values()}) == 1
+    return pa.table(columns) if same_rows else whole
 
 
 def _read(table: pa.Table) -> Reading:

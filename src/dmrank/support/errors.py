@@ -9,6 +9,8 @@ import bisect
 import difflib
 from collections.abc import Iterable
 
+from dmrank.support.terminal import printable
+
 _MOST_COMPARED = 5_000
 
 
@@ -71,8 +73,8 @@ class ModelFileError(DmrankError, OSError):
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error says, in one line."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    """Return what an error says, in one line of plain characters."""
+    return printable((str(error).strip().splitlines() or [type(error).__name__])[0])
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -96,12 +96,14 @@ def _windows(table: Table, column: str) -> Iterator[Table]:
     if not table.name.endswith(".parquet"):
         yield table
         return
-    for start in range(0, _count_rows(table, column), _WINDOW):
+    rows = _count_rows(table, column)
+    for start in range(0, rows, _WINDOW):
 
         def scan(types: Types, start: int = start) -> pl.LazyFrame:
             return table.scan(types).slice(start, _WINDOW)
 
-        yield replace(table, scan=scan, first_row=start + 1)
+        length = min(_WINDOW, rows - start)
+        yield replace(table, scan=scan, first_row=start + 1, rows=length, claims={})
 
 
 def count_reviews(table: Table, columns: ReviewColumns) -> int:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import polars as pl
 
 from dmrank.data.ids import IdType
+from dmrank.data.reading.claims import Claim, Tally
 from dmrank.data.reading.contents import NOT_UTF8
 from dmrank.data.reading.numbers import NotANumberError, NumberReader, are_numbers
 from dmrank.support.errors import DataError, did_you_mean, first_line
@@ -50,6 +51,8 @@ class Table:
         Whether it has no types of its own (csv, tsv, jsonl).
     rows : int or None
         How many rows there are by another count than that of Polars, if they were counted.
+    claims : dict
+        What a file says about its columns, if it says anything.
     absent : int
         How many values its rows have less than its header has names.
     commas : bool
@@ -74,6 +77,7 @@ class Table:
     metadata: Mapping[str, str]
     is_text: bool = False
     rows: int | None = None
+    claims: Mapping[str, Claim] = field(default_factory=dict)
     absent: int = 0
     commas: bool = False
     with_numbers: Callable[[list[str]], Collection[str]] | None = None
@@ -129,24 +133,35 @@ class Table:
         self, *, text: Sequence[str], numbers: Sequence[str], native: Sequence[str] = ()
     ) -> Iterator[pl.DataFrame]:
         """Stream the table: `text` columns as strings, `numbers` as float32, others as they are."""
-        floats = [name for name in text if not self.is_text and self.schema[name].is_float()]
+        whole = [name for name in text if not self.is_text and self.schema[name].is_numeric()]
         types: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(text, pl.String)
-        types |= {name: self.schema[name] for name in (*native, *floats)}
+        types |= {name: self.schema[name] for name in (*native, *whole)}
         types |= dict.fromkeys(numbers, pl.String if self.careful else pl.Float32)
         first_row = self.first_row
         reader = NumberReader(self.name, commas=self.commas)
+        tallies = {name: Tally() for name in types if name in self.claims}
         with self.readable():
             for batch in self.scan(types).collect_batches(maintain_order=True):
-                made = [self._whole(batch[name], first_row) for name in floats]
+                for name, tally in tallies.items():
+                    tally.add(batch[name])
+                made = [self._whole(batch[name], first_row) for name in whole]
                 if self.careful:
                     made += [reader.read(batch[name], first_row) for name in numbers]
                 yield batch.with_columns(made)
                 first_row += len(batch)
         reader.finish()
         self._check_count(first_row - self.first_row)
+        for name, tally in tallies.items():
+            if not tally.fits(self.claims[name]):
+                raise DataError(
+                    f"{self.name}: column {name!r} has other values than the file says: it is "
+                    "damaged; write or fetch it again"
+                )
 
     def _whole(self, column: pl.Series, first_row: int) -> pl.Series:
-        """Turn floats into text without a point: what is missing made pandas add it."""
+        """Turn numbers into text; floats without a point: what is missing made pandas add it."""
+        if not column.dtype.is_float():
+            return column.cast(pl.String)
         known = column.alias("known").fill_nan(None)
         bad = ((known != known.floor()) | (known.abs() > _LARGEST_EXACT)).fill_null(False)
         if bad.any():
@@ -159,9 +174,14 @@ class Table:
 
     def _check_count(self, read: int) -> None:
         if self.rows is not None and read != self.rows:
+            remedy = (
+                "its quotes or ends of lines are not those of its format; convert it to parquet, "
+                "or mend it"
+                if self.is_text
+                else "it is damaged; write or fetch it again"
+            )
             raise DataError(
-                f"{self.name}: {read:,} rows were read where there are {self.rows:,}: its quotes "
-                "or ends of lines are not those of its format; convert it to parquet, or mend it"
+                f"{self.name}: {read:,} rows were read where there are {self.rows:,}: {remedy}"
             )
 
     @contextmanager

@@ -1,0 +1,167 @@
+"""What a parquet file says of itself, checked before Polars reads it.
+
+Polars takes sizes and counts of a damaged file at their word: it may ask for more memory than there
+is, which ends the process, or hand out other rows than were written. So every page is looked at
+first: its place, size and number of values have to fit those of its column, and its bytes its
+checksum, where there is one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import zlib
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+from dmrank.support.thrift import CompactReader, Fields, ThriftError
+
+_MAGIC = b"PAR1"
+_TAIL = struct.Struct("<I4s")
+_GZIP, _GZIP_WINDOW = 2, 31
+#: Types of pages, and the field of a page's header that says more about each.
+_DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
+_FIELD_OF_PAGE = {_DATA: 5, _INDEX: 6, _DICTIONARY: 7, _DATA_2: 8}
+_ENCODINGS = range(10)
+
+
+class DamagedError(ValueError):
+    """A file that contradicts itself; says where."""
+
+
+class ColumnPart(NamedTuple):
+    """What the footer says of a column of one row group.
+
+    Attributes
+    ----------
+    nulls : int or None
+        How many values are null, if that is known.
+    bounds : tuple of bytes, or None
+        The least and the greatest value as they are stored, if they are known.
+    """
+
+    nulls: int | None
+    bounds: tuple[bytes, bytes] | None
+
+
+class Description(NamedTuple):
+    """What the footer says: the number of rows, and the parts of each column that is not nested."""
+
+    rows: int
+    columns: dict[str, list[ColumnPart]]
+
+
+def check_pages(path: Path) -> Description:
+    """Check the structure of a parquet file, and return what it says about its columns.
+
+    Raises
+    ------
+    DamagedError
+        If it contradicts itself.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        try:
+            return _described(data)
+        except ThriftError as error:
+            raise DamagedError(f"its description cannot be read ({error})") from None
+        except (KeyError, TypeError, AttributeError):
+            raise DamagedError("its description lacks something") from None
+
+
+def _described(data: mmap.mmap) -> Description:
+    size = len(data)
+    if size < len(_MAGIC) + _TAIL.size or data[: len(_MAGIC)] != _MAGIC:
+        raise DamagedError("it does not begin like one")
+    length, magic = _TAIL.unpack(data[size - _TAIL.size :])
+    end = size - _TAIL.size - length
+    if magic != _MAGIC or end < len(_MAGIC):
+        raise DamagedError("it does not end like one")
+    footer = CompactReader(data[end : size - _TAIL.size]).struct()
+    columns: dict[str, list[ColumnPart]] = defaultdict(list)
+    rows = 0
+    for group in footer.get(4, []):
+        rows += group[3]
+        for chunk in group[1]:
+            path = [name.decode() for name in chunk[3][3]]
+            if len(path) == 1:
+                if chunk[3][5] != group[3]:
+                    raise DamagedError(f"column {path[0]!r} has {chunk[3][5]:,} values in a part "
+                                       f"of {group[3]:,} rows")  # fmt: skip
+                columns[path[0]].append(_part(chunk[3]))
+            _check_chunk(data, chunk[3], ".".join(path), end)
+    if rows != footer[3]:
+        raise DamagedError(f"it has {footer[3]:,} rows, and {rows:,} in its parts")
+    return Description(rows, dict(columns))
+
+
+def _part(meta: Fields) -> ColumnPart:
+    statistics = meta.get(12, {})
+    exact = statistics.get(7, True) and statistics.get(8, True)
+    bounds = (statistics[6], statistics[5]) if exact and {5, 6} <= statistics.keys() else None
+    return ColumnPart(statistics.get(3), bounds)
+
+
+def _check_chunk(data: mmap.mmap, meta: Fields, name: str, end: int) -> None:
+    """Look at pages until they have all values of the column, as readers do."""
+    at, values = min(meta[9], meta.get(11) or meta[9]), 0
+    while values < meta[5]:
+        if not len(_MAGIC) <= at < end:
+            raise DamagedError(f"column {name!r} is not where it should be")
+        reader = CompactReader(data, at)
+        page = _Page.from_header(reader.struct())
+        body, at = reader.at, reader.at + page.stored
+        if not (page.is_possible and body <= at <= end and 0 <= page.unpacked <= meta[6]):
+            raise DamagedError(f"column {name!r} has a page that cannot be")
+        values += page.values
+        if page.checksum is not None and zlib.crc32(data[body:at]) != page.checksum:
+            raise DamagedError(f"column {name!r} does not fit its checksum")
+        if meta[4] == _GZIP and page.is_packed:
+            _check_gzip(data[body + page.levels : at], page.unpacked - page.levels, name)
+    if values != meta[5]:
+        raise DamagedError(f"column {name!r} has {values:,} values in its pages, not {meta[5]:,}")
+
+
+class _Page(NamedTuple):
+    """What the header of a page says; `levels` are bytes before what is packed."""
+
+    values: int
+    encoding: int
+    stored: int
+    unpacked: int
+    levels: int
+    is_packed: bool
+    checksum: int | None
+
+    @classmethod
+    def from_header(cls, header: Fields) -> _Page:
+        kind = header[1]
+        if kind not in _FIELD_OF_PAGE:
+            raise DamagedError(f"it has a page of type {kind}")
+        more = header[_FIELD_OF_PAGE[kind]]
+        second = kind == _DATA_2
+        return cls(
+            values=more[1] if kind in (_DATA, _DATA_2) else 0,
+            encoding=0 if kind == _INDEX else more[4 if second else 2],
+            stored=header[3],
+            unpacked=header[2],
+            levels=more[5] + more[6] if second else 0,
+            is_packed=more.get(7, True) if second else True,
+            checksum=header[4] & 0xFFFFFFFF if 4 in header else None,
+        )
+
+    @property
+    def is_possible(self) -> bool:
+        return self.values >= 0 and self.encoding in _ENCODINGS and 0 <= self.levels <= self.stored
+
+
+def _check_gzip(body: bytes, size: int, name: str) -> None:
+    unpacking = zlib.decompressobj(_GZIP_WINDOW)
+    try:
+        unpacked = len(unpacking.decompress(body, max(size, 1)))
+        # Nothing is left but the checksum, which is looked at in passing.
+        unpacked += len(unpacking.decompress(unpacking.unconsumed_tail, 1))
+    except zlib.error as error:
+        raise DamagedError(f"column {name!r} cannot be decompressed ({error})") from None
+    if unpacked != size or not unpacking.eof:
+        raise DamagedError(f"column {name!r} has a page of another size than it says")
