@@ -65,7 +65,7 @@ def check_pages(path: Path) -> Description:
             return _described(data)
         except ThriftError as error:
             raise DamagedError(f"its description cannot be read ({error})") from None
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError, UnicodeDecodeError):
             raise DamagedError("its description lacks something") from None
 
 
