@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dmrank import Ratings, read_ratings
+from dmrank.support.terminal import printable
 
 _RESERVED: Final = ("user", "item", "timestamp", "item_name")
 _MISSING: Final = (
@@ -213,7 +214,7 @@ def _column_difference(
     if name not in answer.ratings.aspects:
         # A text may be a number here and there; what is mostly numbers is no text.
         is_text = len(words) > len(numbers)
-        if not numbers or is_text or (guesses and not words) or name in answer.said:
+        if not numbers or is_text or (guesses and not words) or printable(name) in answer.said:
             return None
         return f"column {name!r} has {len(numbers):,} numbers and is no aspect, without a word"
     if words:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 import polars as pl
 
 from dmrank.data.reading.parquet_pages import ColumnPart
 
-Number = int | float
-#: How numbers are stored in statistics, by their types.
+Number = int | float | Decimal
+#: How numbers may be stored in statistics, by their types: as `struct` names it.
 _STORED: Mapping[type[pl.DataType], str] = {
-    pl.Int8: "<i", pl.Int16: "<i", pl.Int32: "<i", pl.Int64: "<q",
-    pl.UInt8: "<I", pl.UInt16: "<I", pl.UInt32: "<I", pl.UInt64: "<Q",
-    pl.Float32: "<f", pl.Float64: "<d",
+    pl.Int8: "i", pl.Int16: "i", pl.Int32: "i", pl.Int64: "q", pl.Date: "i", pl.Datetime: "q",
+    pl.UInt8: "I", pl.UInt16: "I", pl.UInt32: "I", pl.UInt64: "Q",
+    pl.Float16: "e", pl.Float32: "ef", pl.Float64: "d",
 }  # fmt: skip
 
 
@@ -44,13 +45,18 @@ class Claim(NamedTuple):
 
 
 def _bounds(part: ColumnPart, type_: pl.DataType) -> tuple[Number, Number] | None:
-    stored = _STORED.get(type(type_))
-    if stored is None or part.bounds is None:
-        return None
-    if any(len(bound) != struct.calcsize(stored) for bound in part.bounds):
-        return None
-    low, high = (struct.unpack(stored, bound)[0] for bound in part.bounds)
-    return low, high
+    low, high = (_number(bound, type_, part.in_bytes) for bound in part.bounds or (b"", b""))
+    return None if low is None or high is None else (low, high)
+
+
+def _number(bound: bytes, type_: pl.DataType, in_bytes: bool) -> Number | None:
+    if isinstance(type_, pl.Decimal) and in_bytes:
+        return Decimal(int.from_bytes(bound, "big", signed=True)).scaleb(-type_.scale)
+    for stored in _STORED.get(type(type_), ""):
+        if len(bound) == struct.calcsize(stored):
+            number: Number = struct.unpack("<" + stored, bound)[0]
+            return number
+    return None
 
 
 class Tally:
@@ -71,6 +77,8 @@ class Tally:
     def add(self, column: pl.Series) -> None:
         """Take some more rows."""
         self._nulls += column.null_count()
+        if column.dtype.is_temporal():
+            column = column.to_physical()
         if column.dtype.is_numeric():
             self._ends.append(pl.Series([column.min(), column.max()], dtype=column.dtype))
 

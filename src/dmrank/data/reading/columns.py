@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from dmrank.data.reading.found_aspects import called_like
 from dmrank.data.reading.tables import Table
 from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.terminal import printable
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def in_words(left_out: Mapping[str, str]) -> str:
     >>> in_words({"helpful": "a vote", "price": "from 7 to 120"})
     'helpful: a vote, price: from 7 to 120'
     """
-    return ", ".join(f"{name}: {why}" for name, why in left_out.items())
+    return ", ".join(f"{printable(name)}: {why}" for name, why in left_out.items())
 
 
 def _given_or_present(table: Table, given: str | None, name: str) -> str | None:

@@ -20,6 +20,7 @@ from dmrank.support.thrift import CompactReader, Fields, ThriftError
 _MAGIC = b"PAR1"
 _TAIL = struct.Struct("<I4s")
 _GZIP, _GZIP_WINDOW = 2, 31
+_BYTES_OF_ONE_LENGTH = 7
 #: Types of pages, and the field of a page's header that says more about each.
 _DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
 _FIELD_OF_PAGE = {_DATA: 5, _INDEX: 6, _DICTIONARY: 7, _DATA_2: 8}
@@ -39,10 +40,13 @@ class ColumnPart(NamedTuple):
         How many values are null, if that is known.
     bounds : tuple of bytes, or None
         The least and the greatest value as they are stored, if they are known.
+    in_bytes : bool
+        Whether values are stored as bytes of one length each, not as numbers.
     """
 
     nulls: int | None
     bounds: tuple[bytes, bytes] | None
+    in_bytes: bool
 
 
 class Description(NamedTuple):
@@ -65,7 +69,7 @@ def check_pages(path: Path) -> Description:
             return _described(data)
         except ThriftError as error:
             raise DamagedError(f"its description cannot be read ({error})") from None
-        except (KeyError, TypeError, AttributeError, UnicodeDecodeError):
+        except (LookupError, TypeError, AttributeError, UnicodeDecodeError):
             raise DamagedError("its description lacks something") from None
 
 
@@ -99,7 +103,7 @@ def _part(meta: Fields) -> ColumnPart:
     statistics = meta.get(12, {})
     exact = statistics.get(7, True) and statistics.get(8, True)
     bounds = (statistics[6], statistics[5]) if exact and {5, 6} <= statistics.keys() else None
-    return ColumnPart(statistics.get(3), bounds)
+    return ColumnPart(statistics.get(3), bounds, meta[1] == _BYTES_OF_ONE_LENGTH)
 
 
 def _check_chunk(data: mmap.mmap, meta: Fields, name: str, end: int) -> None:
