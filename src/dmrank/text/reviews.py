@@ -103,7 +103,7 @@ def _windows(table: Table, column: str) -> Iterator[Table]:
             return table.scan(types).slice(start, _WINDOW)
 
         length = min(_WINDOW, rows - start)
-        yield replace(table, scan=scan, first_row=start + 1, rows=length, claims={})
+        yield replace(table, scan=scan, first_row=start + 1, rows=length, claims=())
 
 
 def count_reviews(table: Table, columns: ReviewColumns) -> int:

@@ -60,12 +60,15 @@ def test_a_whole_file_is_described_as_pyarrow_does(
         data_page_size=50,
         write_page_checksum=True,
     )
-    described, meta = check_pages(path), pq.read_metadata(path)
-    assert described.rows == meta.num_rows
-    for k in range(meta.num_columns):
-        parts = [meta.row_group(group).column(k) for group in range(meta.num_row_groups)]
-        found = described.columns[parts[0].path_in_schema]
-        assert [part.nulls for part in found] == [part.statistics.null_count for part in parts]
+    groups, meta = check_pages(path), pq.read_metadata(path)
+    assert len(groups) == meta.num_row_groups
+    for n, group in enumerate(groups):
+        said = meta.row_group(n)
+        columns = [said.column(k) for k in range(said.num_columns)]
+        assert group.rows == said.num_rows
+        assert {name: part.nulls for name, part in group.columns.items()} == {
+            column.path_in_schema: column.statistics.null_count for column in columns
+        }
 
 
 def test_files_of_other_writers_are_read(tmp_path: Path) -> None:
@@ -92,11 +95,12 @@ def test_bytes_that_do_not_fit_their_checksum_are_refused(tmp_path: Path, codec:
 
 
 def test_values_other_than_the_file_says_are_refused(tmp_path: Path) -> None:
-    path = _write(tmp_path, compression="none", use_dictionary=False)
+    # In the middle: what is said of the other parts of the file does not cover it up.
+    path = _write(tmp_path, compression="none", use_dictionary=False, row_group_size=20)
     data = path.read_bytes()
-    least = np.float64(_ratings()["service"].to_numpy().min())
+    least = np.float64(_ratings()["service"].to_numpy()[20:40].min())
     place = data.rindex(least.tobytes(), 0, _footer(data))  # the statistics come before the values
-    path.write_bytes(data[:place] + np.float64(0.5).tobytes() + data[place + 8 :])
+    path.write_bytes(data[:place] + np.float64(least + 0.01).tobytes() + data[place + 8 :])
     with pytest.raises(DataError, match="column 'service' has other values than the file says"):
         _read(path)
 

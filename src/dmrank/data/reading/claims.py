@@ -8,13 +8,13 @@ it at the cost of a look at each value.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
 import polars as pl
 
-from dmrank.data.reading.parquet_pages import ColumnPart
+from dmrank.data.reading.parquet_pages import ColumnPart, RowGroup
 
 Number = int | float | Decimal
 #: How numbers may be stored in statistics, by their types: as `struct` names it.
@@ -26,27 +26,34 @@ _STORED: Mapping[type[pl.DataType], str] = {
 
 
 class Claim(NamedTuple):
-    """What is said of a column, None where nothing is: its nulls, and its least and most number."""
+    """What is said of a column, None where nothing is: its nulls, its least and its most number."""
 
     nulls: int | None
-    bounds: tuple[Number, Number] | None
+    least: Number | None
+    most: Number | None
 
     @classmethod
-    def from_parts(cls, parts: Sequence[ColumnPart], type_: pl.DataType) -> Claim:
-        """Join what is said of the parts of a column."""
-        nulls = [part.nulls for part in parts if part.nulls is not None]
-        bounds = [_bounds(part, type_) for part in parts]
-        known = [each for each in bounds if each is not None]
-        whole = len(known) == len(parts) > 0
+    def from_part(cls, part: ColumnPart, type_: pl.DataType) -> Claim:
+        """Read the statistics of a column."""
+        least, most = part.bounds or (b"", b"")
+        numbers = (_number(bound, type_, part.in_bytes) for bound in (least, most))
+        return cls(part.nulls, *numbers)
+
+
+class Claims(NamedTuple):
+    """What is said of the columns in the next so many rows."""
+
+    rows: int
+    columns: dict[str, Claim]
+
+    @classmethod
+    def from_group(cls, group: RowGroup, schema: Mapping[str, pl.DataType]) -> Claims:
+        """Read the statistics of a row group."""
+        known = {name: part for name, part in group.columns.items() if name in schema}
         return cls(
-            sum(nulls) if len(nulls) == len(parts) else None,
-            (min(low for low, _ in known), max(high for _, high in known)) if whole else None,
+            group.rows,
+            {name: Claim.from_part(part, schema[name]) for name, part in known.items()},
         )
-
-
-def _bounds(part: ColumnPart, type_: pl.DataType) -> tuple[Number, Number] | None:
-    low, high = (_number(bound, type_, part.in_bytes) for bound in part.bounds or (b"", b""))
-    return None if low is None or high is None else (low, high)
 
 
 def _number(bound: bytes, type_: pl.DataType, in_bytes: bool) -> Number | None:
@@ -60,13 +67,14 @@ def _number(bound: bytes, type_: pl.DataType, in_bytes: bool) -> Number | None:
 
 
 class Tally:
-    """Counts nulls and notes the bounds of a column, part by part, as it was read.
+    """Counts nulls and notes the ends of a column, stretch by stretch, as it was read.
 
     Examples
     --------
     >>> tally = Tally()
-    >>> tally.add(pl.Series([4.0, None, 3.5]))
-    >>> tally.fits(Claim(nulls=1, bounds=(3.5, 4.0))), tally.fits(Claim(nulls=0, bounds=None))
+    >>> tally.add(pl.Series([4.0, None]))
+    >>> tally.add(pl.Series([3.5]))
+    >>> tally.fits(Claim(nulls=1, least=3.5, most=4)), tally.fits(Claim(0, None, None))
     (True, False)
     """
 
@@ -83,11 +91,43 @@ class Tally:
             self._ends.append(pl.Series([column.min(), column.max()], dtype=column.dtype))
 
     def fits(self, claim: Claim) -> bool:
-        """Return whether all that was taken can be what is claimed."""
+        """Return whether all that was taken, cast to another type or not, can be what is said."""
         if claim.nulls is not None and claim.nulls != self._nulls:
             return False
-        if claim.bounds is None or not self._ends:
+        if claim.least is None or claim.most is None or not self._ends:
             return True
         seen = pl.concat(self._ends)
-        said = pl.Series(list(claim.bounds)).cast(seen.dtype)
+        said = pl.Series([claim.least, claim.most]).cast(seen.dtype)
         return bool(seen.min() == said[0] and seen.max() == said[1])
+
+
+class Follower:
+    """Holds batches of rows against claims, in the order of the file."""
+
+    def __init__(self, claims: Iterable[Claims]) -> None:
+        self._claims = iter(claims)
+        self._current = Claims(0, {})
+        self._tallies: dict[str, Tally] = {}
+        self._left = 0
+
+    def contradicted(self, batch: pl.DataFrame) -> str | None:
+        """Take the next rows; return the name of a column that is not what is said of it."""
+        while len(batch) and self._advance():
+            some, batch = batch[: self._left], batch[self._left :]
+            self._left -= len(some)
+            for name, claim in self._current.columns.items():
+                if name in some.columns:
+                    self._tallies[name].add(some[name])
+                    if not self._left and not self._tallies[name].fits(claim):
+                        return name
+        return None
+
+    def _advance(self) -> bool:
+        """Go on to claims about rows that are still to come; return whether there are any."""
+        while not self._left:
+            claims = next(self._claims, None)
+            if claims is None:
+                return False
+            self._current, self._left = claims, claims.rows
+            self._tallies = {name: Tally() for name in claims.columns}
+        return True

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 from polars import selectors
 
-from dmrank.data.reading.claims import Claim
+from dmrank.data.reading.claims import Claims
 from dmrank.data.reading.contents import NOT_UTF8, UTF8_MARK, text_blocks
 from dmrank.data.reading.keys import NESTED, NUMBER, TRUTH, find_keys
 from dmrank.data.reading.numbers import are_numbers
@@ -136,18 +136,14 @@ def _open_file(path: Path) -> Table:
 
 def _open_parquet(path: Path) -> Table:
     try:
-        described = check_pages(path)
+        groups = check_pages(path)
         metadata = pl.read_parquet_metadata(path)
         table = _typed_table(str(path), pl.scan_parquet(path, glob=False), metadata)
     except (*UNREADABLE, DamagedError, OSError) as error:
         reason = first_line(error)
         raise DataError(f"{path} is not a readable parquet file: {reason}") from None
-    claims = {
-        name: Claim.from_parts(parts, table.schema[name])
-        for name, parts in described.columns.items()
-        if name in table.schema
-    }
-    return replace(table, rows=described.rows, claims=claims)
+    claims = [Claims.from_group(group, table.schema) for group in groups]
+    return replace(table, rows=sum(group.rows for group in groups), claims=claims)
 
 
 def _typed_table(name: str, frame: pl.LazyFrame, metadata: Mapping[str, str]) -> Table:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,14 +48,14 @@ class ColumnPart(NamedTuple):
     in_bytes: bool
 
 
-class Description(NamedTuple):
-    """What the footer says: the number of rows, and the parts of each column that is not nested."""
+class RowGroup(NamedTuple):
+    """Some rows of a file, and what the footer says of their columns that are not nested."""
 
     rows: int
-    columns: dict[str, list[ColumnPart]]
+    columns: dict[str, ColumnPart]
 
 
-def check_pages(path: Path) -> Description:
+def check_pages(path: Path) -> list[RowGroup]:
     """Check the structure of a parquet file, and return what it says about its columns.
 
     Raises
@@ -73,7 +72,7 @@ def check_pages(path: Path) -> Description:
             raise DamagedError("its description lacks something") from None
 
 
-def _described(data: mmap.mmap) -> Description:
+def _described(data: mmap.mmap) -> list[RowGroup]:
     size = len(data)
     if size < len(_MAGIC) + _TAIL.size or data[: len(_MAGIC)] != _MAGIC:
         raise DamagedError("it does not begin like one")
@@ -82,21 +81,25 @@ def _described(data: mmap.mmap) -> Description:
     if magic != _MAGIC or end < len(_MAGIC):
         raise DamagedError("it does not end like one")
     footer = CompactReader(data[end : size - _TAIL.size]).struct()
-    columns: dict[str, list[ColumnPart]] = defaultdict(list)
-    rows = 0
-    for group in footer.get(4, []):
-        rows += group[3]
-        for chunk in group[1]:
-            path = [name.decode() for name in chunk[3][3]]
-            if len(path) == 1:
-                if chunk[3][5] != group[3]:
-                    raise DamagedError(f"column {path[0]!r} has {chunk[3][5]:,} values in a part "
-                                       f"of {group[3]:,} rows")  # fmt: skip
-                columns[path[0]].append(_part(chunk[3]))
-            _check_chunk(data, chunk[3], ".".join(path), end)
+    groups = [_row_group(data, group, end) for group in footer.get(4, [])]
+    rows = sum(group.rows for group in groups)
     if rows != footer[3]:
         raise DamagedError(f"it has {footer[3]:,} rows, and {rows:,} in its parts")
-    return Description(rows, dict(columns))
+    return groups
+
+
+def _row_group(data: mmap.mmap, group: Fields, end: int) -> RowGroup:
+    found = RowGroup(group[3], {})
+    for chunk in group[1]:
+        meta = chunk[3]
+        path = [name.decode() for name in meta[3]]
+        name = ".".join(path)
+        if len(path) == 1:
+            if meta[5] != found.rows:
+                raise DamagedError(f"column {name!r} has {meta[5]:,} values in {found.rows:,} rows")
+            found.columns[name] = _part(meta)
+        _check_chunk(data, meta, name, end)
+    return found
 
 
 def _part(meta: Fields) -> ColumnPart:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import polars as pl
 
 from dmrank.data.ids import IdType
-from dmrank.data.reading.claims import Claim, Tally
+from dmrank.data.reading.claims import Claims, Follower
 from dmrank.data.reading.contents import NOT_UTF8
 from dmrank.data.reading.numbers import NotANumberError, NumberReader, are_numbers
 from dmrank.support.errors import DataError, did_you_mean, first_line
@@ -51,7 +51,7 @@ class Table:
         Whether it has no types of its own (csv, tsv, jsonl).
     rows : int or None
         How many rows there are by another count than that of Polars, if they were counted.
-    claims : dict
+    claims : sequence of Claims
         What a file says about its columns, if it says anything.
     absent : int
         How many values its rows have less than its header has names.
@@ -77,7 +77,7 @@ class Table:
     metadata: Mapping[str, str]
     is_text: bool = False
     rows: int | None = None
-    claims: Mapping[str, Claim] = field(default_factory=dict)
+    claims: Sequence[Claims] = ()
     absent: int = 0
     commas: bool = False
     with_numbers: Callable[[list[str]], Collection[str]] | None = None
@@ -139,11 +139,14 @@ class Table:
         types |= dict.fromkeys(numbers, pl.String if self.careful else pl.Float32)
         first_row = self.first_row
         reader = NumberReader(self.name, commas=self.commas)
-        tallies = {name: Tally() for name in types if name in self.claims}
+        follower = Follower(self.claims)
         with self.readable():
             for batch in self.scan(types).collect_batches(maintain_order=True):
-                for name, tally in tallies.items():
-                    tally.add(batch[name])
+                if (column := follower.contradicted(batch)) is not None:
+                    raise DataError(
+                        f"{self.name}: column {column!r} has other values than the file says: it "
+                        "is damaged; write or fetch it again"
+                    )
                 made = [self._whole(batch[name], first_row) for name in whole]
                 if self.careful:
                     made += [reader.read(batch[name], first_row) for name in numbers]
@@ -151,12 +154,6 @@ class Table:
                 first_row += len(batch)
         reader.finish()
         self._check_count(first_row - self.first_row)
-        for name, tally in tallies.items():
-            if not tally.fits(self.claims[name]):
-                raise DataError(
-                    f"{self.name}: column {name!r} has other values than the file says: it is "
-                    "damaged; write or fetch it again"
-                )
 
     def _whole(self, column: pl.Series, first_row: int) -> pl.Series:
         """Turn numbers into text; floats without a point: what is missing made pandas add it."""
