@@ -9,12 +9,18 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from dmrank.directional import Gaussian, Student
+from dmrank.directional import Gaussian, ProjectedGaussian, ProjectedStudent, Student
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FAMILIES = (Gaussian(), Gaussian(0.2), Gaussian(2.0), Student(4), Student(1.5, 0.2), Student(30, 2))
+ALONG_RAY = (
+    Gaussian(), Gaussian(0.2), Gaussian(2.0), Student(4), Student(1.5, 0.2), Student(30, 2),
+)  # fmt: skip
+FAMILIES = (
+    *ALONG_RAY,
+    ProjectedGaussian(), ProjectedGaussian(0.2), ProjectedStudent(4), ProjectedStudent(3, 2),
+)  # fmt: skip
 
 
 class Pair(NamedTuple):
@@ -33,14 +39,21 @@ def random_pair(aspects: int, seed: int, batch: tuple[int, ...] = ()) -> Pair:
     return Pair(d, rng.normal(size=(*batch, aspects)), covariance)
 
 
+def power(family: Gaussian | Student, aspects: int) -> int:
+    """Return n of the factor γⁿ: K − 1 for the density of a direction."""
+    return aspects - 1 if isinstance(family, ProjectedGaussian | ProjectedStudent) else 0
+
+
 def line_integral(
-    log_density: Callable[[np.ndarray], float], direction: np.ndarray, start: float
+    log_density: Callable[[np.ndarray], float], direction: np.ndarray, start: float, power: int
 ) -> float:
-    """Integrate a density over γ·direction, γ from start, by adaptive quadrature."""
+    """Integrate γⁿ times a density over γ·direction, γ from start, by adaptive quadrature."""
     # Short pieces near the start, where the peak is, so that none is missed.
     edges = [start, start + 0.5, start + 1, start + 2, start + 5, start + 20, np.inf]
     pieces = [
-        integrate.quad(lambda gamma: np.exp(log_density(gamma * direction)), *limits, epsabs=0)[0]
+        integrate.quad(
+            lambda gamma: gamma**power * np.exp(log_density(gamma * direction)), *limits, epsabs=0
+        )[0]
         for limits in pairwise(edges)
     ]
     return float(sum(pieces))
@@ -54,7 +67,9 @@ def log_density(family: Gaussian | Student, pair: Pair) -> Callable[[np.ndarray]
 
 def families() -> st.SearchStrategy[Gaussian | Student]:
     margin = st.floats(0, 3)
-    return st.builds(Gaussian, margin) | st.builds(Student, st.floats(0.5, 50), margin)
+    eta = st.floats(0.5, 50)
+    gaussian = st.builds(Gaussian, margin) | st.builds(ProjectedGaussian, margin)
+    return gaussian | st.builds(Student, eta, margin) | st.builds(ProjectedStudent, eta, margin)
 
 
 def pairs(max_aspects: int = 8) -> st.SearchStrategy[Pair]:

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmrank.directional import Gaussian, Student, gradients, log_likelihood
+from dmrank.directional import (
+    Gaussian,
+    ProjectedGaussian,
+    ProjectedStudent,
+    Student,
+    gradients,
+    log_likelihood,
+)
 from dmrank.directional.batches import evaluate
 from dmrank.directional.families import Family
 
@@ -33,9 +40,19 @@ def random_batch(
     return tuple(array.astype(np.float32).astype(float) for array in (difference, mean, covariance))
 
 
+FAMILIES = (
+    Gaussian(0.2),
+    Student(4.0, 0.2),
+    ProjectedGaussian(0.2),
+    ProjectedStudent(4.0, 0.2),
+)
+
+
 def families() -> st.SearchStrategy[Family]:
     margin = st.floats(0, 50)
-    return st.builds(Gaussian, margin) | st.builds(Student, st.floats(0.5, 50), margin)
+    eta = st.floats(0.5, 50)
+    gaussian = st.builds(Gaussian, margin) | st.builds(ProjectedGaussian, margin)
+    return gaussian | st.builds(Student, eta, margin) | st.builds(ProjectedStudent, eta, margin)
 
 
 def assert_is_the_reference(batch: tuple[np.ndarray, ...], family: Family) -> None:
@@ -78,7 +95,11 @@ def test_kernels_are_the_reference_where_the_covariance_is_nearly_singular(
 
 
 @pytest.mark.parametrize("aspects", [1, 5, 14])
-@pytest.mark.parametrize("family", [Gaussian(0.2), Student(4.0, 0.2)], ids=str)
+@pytest.mark.parametrize(
+    "family",
+    FAMILIES,
+    ids=str,
+)
 def test_errors_are_those_of_float32(aspects: int, family: Family) -> None:
     """With a well-conditioned Σ nothing is lost beyond some units in the last place."""
     difference, mean, covariance = random_batch(aspects, 0, missing=0.0, smallest=0.5)
@@ -90,7 +111,11 @@ def test_errors_are_those_of_float32(aspects: int, family: Family) -> None:
     np.testing.assert_allclose(ours.covariance_gradient, exact.covariance, rtol=1e-5, atol=3e-4)
 
 
-@pytest.mark.parametrize("family", [Gaussian(0.2), Student(4.0, 0.2)], ids=str)
+@pytest.mark.parametrize(
+    "family",
+    FAMILIES,
+    ids=str,
+)
 def test_a_singular_covariance_gives_finite_numbers(family: Family) -> None:
     direction = np.ones(6)
     singular = np.outer(direction, direction)
@@ -99,7 +124,11 @@ def test_a_singular_covariance_gives_finite_numbers(family: Family) -> None:
 
 
 @pytest.mark.parametrize("difference", [[0.0, 0.0, 0.0], [np.nan] * 3, [0.0, np.nan, 0.0]])
-@pytest.mark.parametrize("family", [Gaussian(0.2), Student(4.0, 0.2)], ids=str)
+@pytest.mark.parametrize(
+    "family",
+    FAMILIES,
+    ids=str,
+)
 def test_a_pair_without_a_direction_counts_nothing(difference: list[float], family: Family) -> None:
     pairs = evaluate([difference], [[1.0, 2.0, 3.0]], [np.eye(3)], family)
     assert all((array == 0).all() for array in pairs)

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmrank.directional import Gaussian, Student
+from dmrank.directional import Gaussian, ProjectedGaussian, ProjectedStudent, Student
 from dmrank.directional.families import (
     erfc_hazard,
     log_erfc,
@@ -17,7 +17,7 @@ from dmrank.directional.families import (
     student_log_survival,
 )
 from dmrank.support.errors import ConfigError
-from tests.directional.pairs import FAMILIES, families
+from tests.directional.pairs import ALONG_RAY, families
 
 MAGNITUDES = np.concatenate([[0.0], np.logspace(-9, 6, 61)])
 ARGUMENTS = np.concatenate([-MAGNITUDES[::-1], MAGNITUDES])
@@ -90,7 +90,15 @@ def test_derivatives_are_those_of_the_value(
         assert derivative == pytest.approx(difference, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("family", [Gaussian, lambda margin: Student(3, margin)])
+@pytest.mark.parametrize(
+    "family",
+    [
+        Gaussian,
+        lambda margin: Student(3, margin),
+        ProjectedGaussian,
+        lambda margin: ProjectedStudent(3, margin),
+    ],
+)
 @pytest.mark.parametrize("margin", [0, 0.2, 50])
 def test_finite_for_extreme_rays(family: type[Gaussian], margin: float) -> None:
     E, A, rho = np.meshgrid([0.0, 1e-8, 1.0, 1e8], [1e-8, 1.0, 1e8], [-1e6, -1.0, 0.0, 1.0, 1e6])
@@ -107,7 +115,7 @@ def test_a_contradicting_pair_costs_a_square_or_a_logarithm() -> None:
     assert student[1] - student[0] == pytest.approx(-8 * np.log(100), rel=1e-3)
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=str)
+@pytest.mark.parametrize("family", ALONG_RAY, ids=str)
 def test_without_margin_changes_only_the_margin(family: Gaussian | Student) -> None:
     bare = family.without_margin()
     assert bare.margin == 0

@@ -24,6 +24,7 @@ from tests.directional.pairs import (
     line_integral,
     log_density,
     pairs,
+    power,
     random_pair,
 )
 
@@ -36,7 +37,8 @@ def test_log_likelihood_is_the_line_integral_of_the_density(
     family: Gaussian | Student, aspects: int
 ) -> None:
     pair = random_pair(aspects, seed=0)
-    integral = line_integral(log_density(family, pair), pair.difference, start=family.margin)
+    n = power(family, aspects)
+    integral = line_integral(log_density(family, pair), pair.difference, family.margin, n)
     assert log_likelihood(*pair, family) == pytest.approx(np.log(integral), abs=1e-7)
 
 
@@ -47,7 +49,7 @@ def test_confidence_is_the_line_integral_along_the_predicted_mean(
 ) -> None:
     pair = random_pair(aspects, seed=1)
     direction = pair.mean / np.linalg.norm(pair.mean)
-    integral = line_integral(log_density(family, pair), direction, start=0)
+    integral = line_integral(log_density(family, pair), direction, 0, power(family, aspects))
     assert confidence(pair.mean, pair.covariance, family) == pytest.approx(integral, rel=1e-7)
 
 
@@ -79,6 +81,7 @@ def quadrature_log_likelihood(
         eta = family.degrees_of_freedom
         log_p = -(eta + len(d)) / 2 * torch.log1p(Q / eta)
     log_weights = torch.log(weights / 2) - 2 * torch.log1p(-u)
+    log_weights = log_weights + power(family, len(d)) * torch.log(gamma)
     return torch.logsumexp(log_p + log_weights, 0) - torch.logdet(covariance) / 2
 
 
@@ -139,20 +142,22 @@ def test_padding_marginalises_the_dropped_aspects(
 def test_the_length_of_the_difference_matters_only_by_a_constant(
     pair: Pair, family: Gaussian | Student, c: float
 ) -> None:
-    """∫ p(γ·c·d) dγ = (1/c) ∫ p(γ·d) dγ: a longer d has the same direction."""
+    """∫ γⁿ p(γ·c·d) dγ = c^{−n−1} ∫ γⁿ p(γ·d) dγ: a longer d has the same direction."""
     bare = family.without_margin()
     longer = log_likelihood(c * pair.difference, pair.mean, pair.covariance, bare)
-    assert longer == pytest.approx(log_likelihood(*pair, bare) - np.log(c), rel=1e-9, abs=1e-9)
+    expected = log_likelihood(*pair, bare) - (power(family, len(pair.mean)) + 1) * np.log(c)
+    assert longer == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @given(pair=pairs(), family=families(), c=SCALE)
 def test_the_scale_of_the_model_is_not_identified_without_margin(
     pair: Pair, family: Gaussian | Student, c: float
 ) -> None:
-    """(μ, Σ) → (cμ, c²Σ) changes the log-likelihood by −(K−1) ln c only."""
+    """(μ, Σ) → (cμ, c²Σ) changes the log-likelihood by −(K−1) ln c along a ray, else not at all."""
     bare = family.without_margin()
     scaled = log_likelihood(pair.difference, c * pair.mean, c**2 * pair.covariance, bare)
-    expected = log_likelihood(*pair, bare) - (len(pair.mean) - 1) * np.log(c)
+    K = len(pair.mean)
+    expected = log_likelihood(*pair, bare) - (K - 1 - power(family, K)) * np.log(c)
     assert scaled == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 

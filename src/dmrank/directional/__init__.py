@@ -10,6 +10,7 @@ from dmrank.directional.covariance import (
     inverse_wishart_log_prior,
 )
 from dmrank.directional.families import Derivatives, Family, Gaussian, Student
+from dmrank.directional.projected import ProjectedGaussian, ProjectedStudent
 from dmrank.directional.reference import (
     Gradients,
     RayStatistics,
@@ -24,6 +25,8 @@ __all__ = [
     "Family",
     "Gaussian",
     "Gradients",
+    "ProjectedGaussian",
+    "ProjectedStudent",
     "RayStatistics",
     "Student",
     "cholesky_gradient",

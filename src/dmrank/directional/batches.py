@@ -25,6 +25,8 @@ from dmrank.directional.kernels import (
     unwhiten_mean_gradient,
     whiten,
 )
+from dmrank.directional.moment_lanes import moment_table
+from dmrank.directional.projected import ProjectedGaussian, ProjectedStudent
 from dmrank.directional.survival import family_table
 from dmrank.support.arrays import Float32s
 
@@ -54,7 +56,11 @@ class Evaluation(NamedTuple):
 def family_constants(family: Family, aspects: int) -> FamilyConstants:
     """Return a family with the types that compiled code expects; made once, in milliseconds."""
     eta = family.degrees_of_freedom if isinstance(family, Student) else math.inf
-    return FamilyConstants(family_table(family, aspects), float(family.margin), float(eta))
+    table = family_table(family, aspects)
+    projected = isinstance(family, ProjectedGaussian | ProjectedStudent)
+    if projected:
+        table = moment_table(table, family)
+    return FamilyConstants(table, float(family.margin), float(eta), projected or None)
 
 
 def evaluate(

@@ -84,7 +84,7 @@ class Gaussian:
 
     def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Floats:
         """Return f = −½E − ½ ln(2A) + ln erfc(Z) with Z = √(A/2)(ξ − ρ)."""
-        E, A, rho, _ = _floats(E, A, rho, aspects)
+        E, A, rho, _ = as_floats(E, A, rho, aspects)
         Z = np.sqrt(A / 2) * (self.margin - rho)
         return np.asarray(-E / 2 - np.log(2 * A) / 2 + log_erfc(Z))
 
@@ -92,7 +92,7 @@ class Gaussian:
         self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike
     ) -> Derivatives:
         """Return f_E = −½, f_A = −1/(2A) − g(ξ − ρ)/(2q), f_ρ = g q/2 with q = √(2A)."""
-        E, A, rho, _ = _floats(E, A, rho, aspects)
+        E, A, rho, _ = as_floats(E, A, rho, aspects)
         q = np.sqrt(2 * A)
         g = erfc_hazard(q / 2 * (self.margin - rho))
         f_A = -1 / (2 * A) - g * (self.margin - rho) / (2 * q)
@@ -144,7 +144,7 @@ class Student:
 
         With κ = η + K − 1 and x = (ξ − ρ)√(A κ/(η+E)).
         """
-        E, A, rho, K = _floats(E, A, rho, aspects)
+        E, A, rho, K = as_floats(E, A, rho, aspects)
         eta = self.degrees_of_freedom
         kappa = eta + K - 1
         x = (self.margin - rho) * np.sqrt(A * kappa / (eta + E))
@@ -155,7 +155,7 @@ class Student:
         self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike
     ) -> Derivatives:
         """Return f_E = (hx − κ)/(2(η+E)), f_A = −(1 + hx)/(2A), f_ρ = h√(A κ/(η+E))."""
-        E, A, rho, K = _floats(E, A, rho, aspects)
+        E, A, rho, K = as_floats(E, A, rho, aspects)
         eta = self.degrees_of_freedom
         kappa = eta + K - 1
         stretch = np.sqrt(A * kappa / (eta + E))
@@ -211,7 +211,7 @@ def student_log_survival(x: ArrayLike, kappa: ArrayLike) -> Floats:
     >>> student_log_survival([0.0, 1e6], kappa=200.0).round(1).tolist()
     [-0.7, -2236.8]
     """
-    x, kappa = _floats(x, kappa)
+    x, kappa = as_floats(x, kappa)
     log_density = _student_log_density(x, kappa)
     mills = _student_mills(np.abs(x), kappa)
     beyond = np.exp(log_density) * mills
@@ -226,7 +226,7 @@ def student_hazard(x: ArrayLike, kappa: ArrayLike) -> Floats:
     >>> student_hazard([-1e6, 0.0, 1e6], kappa=200.0).round(4).tolist()
     [0.0, 0.7969, 0.0002]
     """
-    x, kappa = _floats(x, kappa)
+    x, kappa = as_floats(x, kappa)
     density = np.exp(_student_log_density(x, kappa))
     mills = _student_mills(np.abs(x), kappa)
     return np.where(x > 0, 1 / mills, density / (1 - density * mills))
@@ -266,7 +266,8 @@ def _student_mills_far(x: Floats, kappa: Floats) -> Floats:
     return np.asarray((kappa + x**2) / (kappa * x) * series)
 
 
-def _floats(*values: ArrayLike) -> tuple[Floats, ...]:
+def as_floats(*values: ArrayLike) -> tuple[Floats, ...]:
+    """Return arguments as arrays of one shape."""
     return np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
 
 

@@ -22,13 +22,9 @@ from dmrank.compiled.compiling import compiled, inlined
 from dmrank.compiled.elementary import log, log1p
 from dmrank.compiled.lanes import LANES, QUAD, Lanes, load, spread, sqrt, store, where_less
 from dmrank.compiled.transpose import gather
+from dmrank.directional.moment_lanes import POWER, moments_in_lanes
 from dmrank.directional.packing import packed
-from dmrank.directional.survival import (
-    CONSTANT,
-    KAPPA,
-    TABLE_COLUMNS,
-    hazard_and_log_survival,
-)
+from dmrank.directional.survival import CONSTANT, KAPPA, hazard_and_log_survival
 from dmrank.support.arrays import Float32s, Int64s
 
 # A pivot below this share of its diagonal element is rounding error of float32.
@@ -84,11 +80,15 @@ class FamilyConstants(NamedTuple):
         ξ.
     degrees_of_freedom
         η, infinite for the gaussian family.
+    projected
+        True for the density of a direction, None along the ray: of the two, compiled code has
+        only the one that is asked for.
     """
 
     table: Float32s
     margin: float
     degrees_of_freedom: float
+    projected: bool | None
 
 
 class Ray(NamedTuple):
@@ -115,7 +115,7 @@ def new_block(aspects: int, family: FamilyConstants) -> Block:
         np.zeros((matrix_rows, LANES), np.float32),
         np.zeros((rows, LANES), np.float32),
         np.zeros((matrix_rows, LANES), np.float32),
-        np.zeros((TABLE_COLUMNS, LANES), np.float32),
+        np.zeros((family.table.shape[1], LANES), np.float32),
         np.zeros(LANES, np.int64),
         aspects,
     )
@@ -226,21 +226,39 @@ def follow_ray(block: Block, family: FamilyConstants, log_determinant: Lanes) ->
         r = load(block.mean, k) - rho * load(block.difference, k)
         store(block.mean, k, r)
         E = E + r * r
-    return _apply_family(block, family, log_determinant, has_direction, A, rho, E)
+    seen = _Seen(has_direction, A, rho, E)
+    return _apply_family(block, family, family.projected, log_determinant, seen)
+
+
+class _Seen(NamedTuple):
+    """The ray statistics of pairs; A = 1 without a direction."""
+
+    has_direction: Lanes
+    A: Lanes
+    rho: Lanes
+    E: Lanes
 
 
 @inlined
 def _apply_family(
     block: Block,
     family: FamilyConstants,
+    projected: bool | None,
     log_determinant: Lanes,
-    has_direction: Lanes,
-    A: Lanes,
-    rho: Lanes,
-    E: Lanes,
+    seen: _Seen,
+) -> Ray:
+    if projected is None:
+        return _integrate_along_ray(block, family, log_determinant, seen)
+    return _integrate_over_cone(block, family, log_determinant, seen)
+
+
+@inlined
+def _integrate_along_ray(
+    block: Block, family: FamilyConstants, log_determinant: Lanes, seen: _Seen
 ) -> Ray:
     # Both families as one: with h the hazard of the normal or the t distribution, the gaussian
     # f_ρ = g q/2 of `families` is h√A and f_A = −(1 + hx)/(2A), as for student.
+    has_direction, A, rho, E = seen
     eta = family.degrees_of_freedom
     is_gaussian = math.isinf(eta)
     stretch = sqrt(A)
@@ -262,6 +280,40 @@ def _apply_family(
         -0.5 * (1.0 + hazard * x) * inverse_A,
         hazard * stretch * inverse_A,
         has_direction * value,
+    )
+
+
+@inlined
+def _integrate_over_cone(
+    block: Block, family: FamilyConstants, log_determinant: Lanes, seen: _Seen
+) -> Ray:
+    """Apply the density of a direction (see `projected`)."""
+    has_direction, A, rho, E = seen
+    eta = family.degrees_of_freedom
+    is_gaussian = math.isinf(eta)
+    stretch = sqrt(A)
+    off_ray = -0.5 * E
+    if not is_gaussian:
+        kappa = load(block.table, KAPPA)
+        stretch = stretch * sqrt(kappa / (eta + E))
+        off_ray = -0.5 * (kappa + 1.0) * log1p(E / eta)
+    a = family.margin * stretch
+    moments = moments_in_lanes(
+        rho * stretch - a, a, is_gaussian, block.table, block.mean_gradient, block.aspects
+    )
+    along = rho * stretch * moments.slope - a * moments.edge
+    f_E = spread(-0.5)
+    if not is_gaussian:
+        f_E = -0.5 * (eta + along) / (eta + E)
+    K = load(block.table, POWER) + 1.0
+    inverse_A = has_direction / A
+    value = off_ray - 0.5 * log_determinant - K * log(stretch) + moments.log_integral
+    return Ray(
+        has_direction,
+        has_direction * f_E,
+        0.5 * (along - K) * inverse_A,
+        moments.slope * stretch * inverse_A,
+        has_direction * (value + load(block.table, CONSTANT)),
     )
 
 

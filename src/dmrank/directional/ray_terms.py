@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special
 
 from dmrank.directional.families import Family, Student
+from dmrank.directional.projected import ProjectedGaussian, ProjectedStudent
 from dmrank.support.arrays import Codes, Floats
 
 
@@ -27,6 +28,8 @@ class RayTerms(NamedTuple):
 
 def ray_terms(family: Family, E: Floats, A: Floats, rho: Floats, aspects: Codes) -> RayTerms:
     """Return what Newton's method needs of a family; see `families` for the equations."""
+    if isinstance(family, ProjectedGaussian | ProjectedStudent):
+        return _projected_terms(family, E, A, rho, aspects)
     if isinstance(family, Student):
         eta = family.degrees_of_freedom
         kappa = eta + aspects - 1
@@ -45,3 +48,12 @@ def ray_terms(family: Family, E: Floats, A: Floats, rho: Floats, aspects: Codes)
     g = 2 / np.sqrt(np.pi) / special.erfcx(Z)
     value = -E / 2 + special.log_ndtr(-np.sqrt(2) * Z)
     return RayTerms(value, np.full(len(E), -0.5), g * q / 2, -(q**2) / 4 * g * (g - 2 * Z))
+
+
+def _projected_terms(
+    family: ProjectedGaussian | ProjectedStudent, E: Floats, A: Floats, rho: Floats, aspects: Codes
+) -> RayTerms:
+    f = family.derivatives(E, A, rho, aspects)
+    moments, stretch = family.moments(E, A, rho, aspects.astype(np.float64))
+    value = family.value(E, A, rho, aspects)
+    return RayTerms(value, f.E, f.rho, stretch**2 * moments.curvature)

@@ -14,6 +14,7 @@ from dmrank.answers.fold_in.pairs import Factors, Sampling
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.directional.families import Family, Gaussian, Student
 from dmrank.directional.packing import unpack
+from dmrank.directional.projected import ProjectedGaussian, ProjectedStudent
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.sizes import Sizes
@@ -66,6 +67,8 @@ class DMRConfig(FactorConfig):
     """Density of the difference vector: the paper's, or one with heavy tails."""
     degrees_of_freedom: Positive = 5.0
     """Degrees of freedom of the student family [η]."""
+    density: Literal["ray", "direction"] = "ray"
+    """Of the observed direction: along its ray (paper Eq. 5), or among all directions."""
     rated_share: Share = 0.0
     """Share of training pairs whose second item is rated, too."""
     hard_negatives: Annotated[Count, Search((1, 5))] = 1
@@ -170,9 +173,12 @@ class DMR(FactorModel):
         return CovariancePrior.around(sigma_prior, self.config.prior_strength, self.config.prior_at)
 
     def family(self) -> Family:
-        if self.config.family == "student":
-            return Student(self.config.degrees_of_freedom, margin=self.config.margin)
-        return Gaussian(margin=self.config.margin)
+        config, along_ray = self.config, self.config.density == "ray"
+        if config.family == "student":
+            return (Student if along_ray else ProjectedStudent)(
+                config.degrees_of_freedom, config.margin
+            )
+        return (Gaussian if along_ray else ProjectedGaussian)(config.margin)
 
     def _runner(
         self,

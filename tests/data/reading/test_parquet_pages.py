@@ -105,6 +105,15 @@ def test_values_other_than_the_file_says_are_refused(tmp_path: Path) -> None:
         _read(path)
 
 
+def test_a_column_of_another_name_than_the_schema_has_is_refused(tmp_path: Path) -> None:
+    path = _write(tmp_path)
+    data = path.read_bytes()
+    place = data.rindex(b"service", 0, data.index(b"ARROW:schema"))
+    path.write_bytes(data[:place] + b"servicu" + data[place + 7 :])
+    with pytest.raises(DataError, match="other columns than it says"):
+        _read(path)
+
+
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 def test_a_flipped_bit_changes_nothing_or_is_noticed(
     tmp_path_factory: pytest.TempPathFactory, place: float, bit: int

@@ -81,15 +81,36 @@ def _described(data: mmap.mmap) -> list[RowGroup]:
     if magic != _MAGIC or end < len(_MAGIC):
         raise DamagedError("it does not end like one")
     footer = CompactReader(data[end : size - _TAIL.size]).struct()
-    groups = [_row_group(data, group, end) for group in footer.get(4, [])]
+    leaves = _leaves(footer[2])
+    groups = [_row_group(data, group, leaves, end) for group in footer.get(4, [])]
     rows = sum(group.rows for group in groups)
     if rows != footer[3]:
         raise DamagedError(f"it has {footer[3]:,} rows, and {rows:,} in its parts")
     return groups
 
 
-def _row_group(data: mmap.mmap, group: Fields, end: int) -> RowGroup:
+def _leaves(schema: list[Fields]) -> list[tuple[list[bytes], int]]:
+    """Return the path and the type of each column of a schema: a tree, parents before children."""
+    left, path, leaves = [schema[0][5]], [b""], []
+    for element in schema[1:]:
+        while not left[-1]:
+            left.pop()
+            path.pop()
+        left[-1] -= 1
+        if element.get(5):
+            left.append(element[5])
+            path.append(element[4])
+        else:
+            leaves.append(([*path[1:], element[4]], element[1]))
+    return leaves
+
+
+def _row_group(
+    data: mmap.mmap, group: Fields, leaves: list[tuple[list[bytes], int]], end: int
+) -> RowGroup:
     found = RowGroup(group[3], {})
+    if [(chunk[3][3], chunk[3][1]) for chunk in group[1]] != leaves:
+        raise DamagedError("its parts have other columns than it says")
     for chunk in group[1]:
         meta = chunk[3]
         path = [name.decode() for name in meta[3]]
