@@ -59,8 +59,9 @@ def judge(name: str, split: dmrank.Split, target: Path) -> None:
         "test": zlib.crc32(split.test.user_codes.tobytes() + split.test.item_codes.tobytes()),
         "trials": [],
     }
-    tried = trials(contender.grid) if contender.grid else []
-    for settings in tried[len(found["trials"]) :]:
+    for settings in trials(contender.grid) if contender.grid else []:
+        if settings in (tried for tried, _ in found["trials"]):
+            continue
         started = time.perf_counter()
         model = contender.adapt(contender.fit(data, settings), data, split.train)
         value = on_validation(model, split, contender.tuned_by)
@@ -68,8 +69,11 @@ def judge(name: str, split: dmrank.Split, target: Path) -> None:
         keep(target, found)
         seconds = time.perf_counter() - started
         print(f"{name} {settings}: {contender.tuned_by} {value:.4f}, {seconds:.0f} s", flush=True)
-    found["settings"] = max(found["trials"], key=lambda tried: tried[1])[0] if tried else {}
-    warm(contender)
+    if found["trials"]:
+        found["settings"] = max(found["trials"], key=lambda trial: trial[1])[0]
+    else:
+        found["settings"] = {}
+        compile_ahead(contender)
     started = time.perf_counter()
     fitted = contender.fit(data, found["settings"])
     found["seconds"] = time.perf_counter() - started
@@ -108,17 +112,16 @@ def on_test(model: Any, split: dmrank.Split) -> dict[str, Any]:
     return found | {"per user": report.per_user("model", LISTS).tolist()}
 
 
-def warm(contender: Contender) -> None:
-    """Fit on little, so that nothing is compiled or imported while time is taken."""
+def compile_ahead(contender: Contender) -> None:
+    """Fit on little what no trial has fitted, so that nothing is compiled while time is taken."""
     small = dmrank.make_ratings(60, 25, 900, seed=SEED).ratings.split(seed=SEED)
-    contender.fit(contender.prepare(small), trials(contender.grid)[0])
+    contender.fit(contender.prepare(small), {})
 
 
 def time_again(name: str, split: dmrank.Split, target: Path) -> None:
-    """Take the time of fits with the settings that were chosen, the median of some."""
+    """Take the time of fits with the settings that were chosen; of the median, none compiles."""
     contender, found = CONTENDERS[name], read(target)
     data = contender.prepare(split)
-    warm(contender)
     seconds = []
     for _ in range(TIMED):
         started = time.perf_counter()

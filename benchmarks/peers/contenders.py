@@ -215,8 +215,8 @@ CONTENDERS: dict[str, Contender] = {
         learning_rate=0.01, max_iter=200, num_threads=THREADS,
     ),
     "Cornac MTER": Contender(
-        "cornac", cornac_of_aspects, fit_cornac("MTER", max_iter=5_000, n_threads=THREADS),
-        by_codes, {"lr": (0.3, 1.0), "lambda_bpr": (10, 30, 100)},
+        "cornac", cornac_of_aspects, fit_cornac("MTER", lr=0.3, max_iter=5_000, n_threads=THREADS),
+        by_codes, {"lambda_reg": (0.01, 0.1), "lambda_bpr": (10, 30, 100)},
     ),
     "Cornac MF": Contender(
         "cornac", cornac_of_ratings, fit_cornac("MF", max_iter=100, num_threads=THREADS), alone,
