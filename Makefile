@@ -4,10 +4,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lowest peers attack kill bounds mutants coverage format wheel first-hour bench clean
+.PHONY: help demo test lowest peers peers-table attack kill bounds mutants coverage format wheel first-hour bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/core.stamp ## install what is needed and show what dmrank does (about a minute)
 	$(BIN)/dmrank demo --out demo
@@ -42,6 +42,12 @@ coverage: .venv/dev.stamp ## which lines and branches the test suite passes
 peers: .peers/most.stamp .peers/rectools.stamp ## test with the real packages of other libraries (docs/evaluation.md)
 	.peers/most/bin/python -m pytest tests/evaluation/test_peers.py tests/evaluation/test_page.py
 	.peers/rectools/bin/python -m pytest tests/evaluation/test_peers.py tests/evaluation/test_page.py
+
+FILE ?= yahoo-movies
+peers-table: .peers/most.stamp .peers/rectools.stamp ## lists of other libraries beside ours (OPTIONS=--times: fits again)
+	.peers/most/bin/python -W ignore -m benchmarks.peers --runs .peers/runs --file $(FILE) $(OPTIONS)
+	.peers/rectools/bin/python -W ignore -m benchmarks.peers --runs .peers/runs --file $(FILE) $(OPTIONS)
+	.peers/most/bin/python -m benchmarks.peers --runs .peers/runs --file $(FILE) --show
 
 # The lowest versions share nothing with the usual ones: neither environment nor compiled code.
 lowest: .venv-lowest/stamp ## a selection of tests with the lowest versions of what dmrank needs

@@ -63,30 +63,34 @@ class Problem:
         )
 
     def for_cornac(self, sentiment: Callable[[float], float]) -> Any:
-        """Return ratings and aspect sentiments as a Cornac data set; its ids are our codes.
+        """Return ratings and aspect sentiments as a Cornac data set; its ids are our codes."""
+        return cornac_with_sentiments(self.train, sentiment)
 
-        Cornac learns from (aspect, opinion, sentiment) triples of a review. Each aspect rating
-        becomes one, all with the same opinion word.
-        """
-        from cornac.data import Dataset, SentimentModality
 
-        train = self.train
-        overall = train.aspect(train.primary_aspect)
-        rows = list(zip(train.user_codes.tolist(), train.item_codes.tolist(), strict=True))
-        ratings = train.values[:, overall].tolist()
-        data = Dataset.from_uir(
-            [(u, i, r) for (u, i), r in zip(rows, ratings, strict=True) if not np.isnan(r)]
-        )
+def cornac_with_sentiments(train: dmrank.Ratings, sentiment: Callable[[float], float]) -> Any:
+    """Return ratings and aspect sentiments as a Cornac data set; its ids are our codes.
 
-        def triples(row: NDArray[np.float32]) -> list[tuple[int, str, float]]:
-            rated = [k for k in np.flatnonzero(~np.isnan(row)).tolist() if k != overall]
-            return [(k, "rated", sentiment(float(row[k]))) for k in rated]
+    Cornac learns from (aspect, opinion, sentiment) triples of a review. Each aspect rating
+    becomes one, all with the same opinion word.
+    """
+    from cornac.data import Dataset, SentimentModality
 
-        reviews = [(u, i, triples(row)) for (u, i), row in zip(rows, train.values, strict=True)]
-        modality = SentimentModality(data=reviews)
-        modality.build(uid_map=data.uid_map, iid_map=data.iid_map, dok_matrix=data.dok_matrix)
-        data.add_modalities(sentiment=modality)
-        return data
+    overall = train.aspect(train.primary_aspect)
+    rows = list(zip(train.user_codes.tolist(), train.item_codes.tolist(), strict=True))
+    ratings = train.values[:, overall].tolist()
+    data = Dataset.from_uir(
+        [(u, i, r) for (u, i), r in zip(rows, ratings, strict=True) if not np.isnan(r)]
+    )
+
+    def triples(row: NDArray[np.float32]) -> list[tuple[int, str, float]]:
+        rated = [k for k in np.flatnonzero(~np.isnan(row)).tolist() if k != overall]
+        return [(k, "rated", sentiment(float(row[k]))) for k in rated]
+
+    reviews = [(u, i, triples(row)) for (u, i), row in zip(rows, train.values, strict=True)]
+    modality = SentimentModality(data=reviews)
+    modality.build(uid_map=data.uid_map, iid_map=data.iid_map, dok_matrix=data.dok_matrix)
+    data.add_modalities(sentiment=modality)
+    return data
 
 
 def by_our_codes(

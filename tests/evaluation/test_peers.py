@@ -109,6 +109,32 @@ def test_cornac(split: Split) -> None:
     check_judged_as(split, adapted, np.array(scores), data.user_ids, data.item_ids)
 
 
+def test_models_of_cornac_whose_scores_are_rows_of_a_matrix(split: Split) -> None:
+    cornac = pytest.importorskip("cornac", reason=REASON)
+    data = cornac.data.Dataset.from_uir(rows(split.train).itertuples(index=False), seed=1)
+    model = cornac.models.EASE(lamb=10, verbose=False).fit(data)
+    scores = data.matrix @ model.B
+    check_judged_as(split, dmrank.adapt(model), scores, data.user_ids, data.item_ids)
+
+
+def test_models_of_cornac_that_rank_by_something_else_than_their_score(split: Split) -> None:
+    """Such as EFM, which ranks by what a user cares about."""
+    cornac = pytest.importorskip("cornac", reason=REASON)
+
+    class LastFirst(cornac.models.MF):
+        def rank(self, user_idx, item_indices=None, k=-1, **options):
+            scores = -self.score(user_idx)
+            return np.argsort(-scores), scores
+
+    data = cornac.data.Dataset.from_uir(rows(split.train).itertuples(index=False), seed=1)
+    model = LastFirst(k=4, seed=1).fit(data)
+    last_first = -np.array([model.score(user) for user in range(data.num_users)])
+    adapted = dmrank.adapt(model)
+    plain = dmrank.adapt(last_first, users=data.user_ids, items=data.item_ids)
+    report = dmrank.evaluate({"adapted": adapted, "plain": plain}, split, metrics=["ap"])
+    np.testing.assert_allclose(*(report.per_user(name, "ap") for name in report.models))
+
+
 # LensKit
 
 

@@ -71,7 +71,8 @@ def adapt_cornac(model: Any) -> AdaptedScores:
     users, items = list(model.uid_map)[: model.num_users], list(model.iid_map)[: model.num_items]
 
     def score(rows: Int64s) -> AnyFloats:
-        return np.array([np.asarray(model.score(int(row)))[: len(items)] for row in rows])
+        # What it ranks by: of some models other than their score, and of one dimension for all.
+        return np.array([model.rank(int(row))[1] for row in rows])
 
     return AdaptedScores(str(model.name), users, items, score)
 
