@@ -101,6 +101,12 @@ def make(rng: random.Random, folder: Path) -> Case:
     )
 
 
+def prepare() -> None:
+    """Make the files of all kinds."""
+    for name in _NAMES:
+        find_target(name)
+
+
 @cache
 def find_target(name: str) -> Target:
     """Make a file once, and what is answered from it."""
