@@ -120,3 +120,9 @@ def test_impossible_requests_are_refused(options, reason: str) -> None:
 def test_there_is_an_aspect_and_a_factor(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="at least one"):
         make_ratings(20, 10, 100, **wrong)
+
+
+@pytest.mark.parametrize("size", [{"noise": 0}, {"noise": 1e300}, {"signal": -1}, {"signal": 1e66}])
+def test_sizes_that_no_rating_has_are_refused(size: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=r"must be from .* to 1000 stars"):
+        make_ratings(10, 5, 20, **size)

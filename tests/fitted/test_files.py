@@ -188,6 +188,16 @@ def test_ids_that_are_repeated_are_refused(saved, tmp_path: Path) -> None:
     assert "item ids are repeated" in answer_or_reason(lambda: _asked(path))
 
 
+def test_a_prior_that_is_no_covariance_is_refused(saved, tmp_path: Path) -> None:
+    def change(arrays: dict[str, np.ndarray], _: dict[str, Any]) -> None:
+        arrays["prior_covariance"][:] = [[1, 2], [2, 1]]
+
+    path = forged(saved["dmr"], tmp_path / "indefinite", change)
+    assert "is not positive definite" in answer_or_reason(
+        lambda: dmrank.load(path).fold_in([{"user": "new", "item": "é1", "overall": 5}])
+    )
+
+
 def test_a_copy_in_memory_survives_its_file(saved, tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.write_bytes(saved["hurdle"].read_bytes())

@@ -34,6 +34,8 @@ HOTEL_ASPECTS = (
 )
 LOW, HIGH = 1.0, 5.0
 _CHUNK = 1 << 17
+#: Less is nothing in float32; with more, all ratings lie at the ends of the scale.
+_LEAST_NOISE, _MOST_STARS = 1e-3, 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +158,9 @@ def make_ratings(
             f"concentration {concentration:g} must be above the number of aspects plus one "
             f"({len(names) + 1})"
         )
+    for name, size, least in (("signal", signal, 0), ("noise", noise, _LEAST_NOISE)):
+        if not least <= size <= _MOST_STARS:
+            raise ConfigError(f"{name}={size:g} must be from {least:g} to {_MOST_STARS:g} stars")
     if not 0 <= correlation <= 0.69:
         raise ConfigError(f"correlation {correlation:g} must be from 0 to 0.69")
     rng = make_rng(seed)

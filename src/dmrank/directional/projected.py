@@ -14,14 +14,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dmrank.directional.families import Derivatives, Gaussian, Student, as_floats
+from dmrank.directional.families import Derivatives, Family, Gaussian, Student, as_floats
 from dmrank.directional.moments import Moments, gaussian_moments, student_moments
 from dmrank.support.arrays import Floats
+
+FamilyName: TypeAlias = Literal["gaussian", "student"]
+#: Of an observed direction: along its ray (paper Eq. 5), or among all directions.
+Density: TypeAlias = Literal["ray", "direction"]
 
 
 @dataclass(frozen=True)
@@ -124,3 +129,19 @@ class ProjectedStudent(Student):
         stretch = np.sqrt(A / (eta + E))
         x, a = (rho - self.margin) * stretch, self.margin * stretch
         return student_moments(x, a, K - 1, (eta + K) / 2), stretch
+
+
+def make_family(
+    name: FamilyName, density: Density, margin: float, degrees_of_freedom: float
+) -> Family:
+    """Return a family by its parameters, of which the gaussian has no degrees of freedom.
+
+    Examples
+    --------
+    >>> make_family("student", "direction", 0.2, 5.0)
+    ProjectedStudent(degrees_of_freedom=5.0, margin=0.2)
+    """
+    if name == "gaussian":
+        return Gaussian(margin) if density == "ray" else ProjectedGaussian(margin)
+    kind = Student if density == "ray" else ProjectedStudent
+    return kind(degrees_of_freedom, margin)

@@ -12,16 +12,16 @@ from dmrank.answers.correlation import correlations
 from dmrank.answers.fold_in.directional import DirectionalFolding
 from dmrank.answers.fold_in.pairs import Factors, Sampling
 from dmrank.answers.predict import training_scale_ratings
-from dmrank.directional.families import Family, Gaussian, Student
+from dmrank.directional.families import Family
 from dmrank.directional.packing import unpack
-from dmrank.directional.projected import ProjectedGaussian, ProjectedStudent
+from dmrank.directional.projected import Density, FamilyName, make_family
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, takes
 from dmrank.models.kinds.factored import FactorConfig, FactorModel
 from dmrank.support.arrays import Array, Codes, Floats
-from dmrank.support.layouts import Layout, floats
+from dmrank.support.layouts import Layout, definite
 from dmrank.training.data import TrainingData
 from dmrank.training.loop import RunIterations
 from dmrank.training.means import item_means, standard_popularity
@@ -63,11 +63,11 @@ class DMRConfig(FactorConfig):
     """`mode`: Ψ = (ν+K+1) Σ_prior, which pulls to Σ_prior; `paper`: Ψ = ν Σ_prior."""
     covariance: Covariance = "personalized"
     """One Σ per user and item, one for all, or the identity (the paper's DMR-I)."""
-    family: Annotated[Literal["gaussian", "student"], Search(("gaussian", "student"))] = "gaussian"
+    family: Annotated[FamilyName, Search(("gaussian", "student"))] = "gaussian"
     """Density of the difference vector: the paper's, or one with heavy tails."""
     degrees_of_freedom: Positive = 5.0
     """Degrees of freedom of the student family [η]."""
-    density: Literal["ray", "direction"] = "ray"
+    density: Density = "ray"
     """Of the observed direction: along its ray (paper Eq. 5), or among all directions."""
     rated_share: Share = 0.0
     """Share of training pairs whose second item is rated, too."""
@@ -173,12 +173,8 @@ class DMR(FactorModel):
         return CovariancePrior.around(sigma_prior, self.config.prior_strength, self.config.prior_at)
 
     def family(self) -> Family:
-        config, along_ray = self.config, self.config.density == "ray"
-        if config.family == "student":
-            return (Student if along_ray else ProjectedStudent)(
-                config.degrees_of_freedom, config.margin
-            )
-        return (Gaussian if along_ray else ProjectedGaussian)(config.margin)
+        at = self.config
+        return make_family(at.family, at.density, at.margin, at.degrees_of_freedom)
 
     def _runner(
         self,
@@ -228,25 +224,23 @@ class DMR(FactorModel):
         return self._folding().users(profiles.filled(self.config.missing))
 
     def fold_in_items(self, profiles: Profiles) -> dict[str, Array]:
-        profiles = profiles.filled(self.config.missing)
-        ratings_of = partial(training_scale_ratings, self)
-        return self._folding().items(profiles, self.catalogue, ratings_of)
+        filled = profiles.filled(self.config.missing)
+        return self._folding().items(filled, self.catalogue, partial(training_scale_ratings, self))
 
     def covariances(self, users: Codes, items: Codes) -> Floats:
         """Return Σ_ui = λ Σ_u + (1−λ) Σ_i of (user, item) pairs, not calibrated."""
-        arrays, size = self.arrays, len(self.arrays["aspects"])
-        kind, weight = self.config.covariance, self.config.user_weight
+        arrays, size, kind = self.arrays, len(self.arrays["aspects"]), self.config.covariance
         if kind == "identity":
             return np.tile(np.eye(size), (len(users), 1, 1))
-        by_user = arrays["user_covariances"]
         if kind == "shared":
-            return np.tile(unpack(by_user, size).astype(np.float64), (len(users), 1, 1))
-        of_user = unpack(by_user[users], size).astype(np.float64)
+            shared = unpack(arrays["user_covariances"], size).astype(np.float64)
+            return np.tile(shared, (len(users), 1, 1))
+        of_user = unpack(arrays["user_covariances"][users], size).astype(np.float64)
         of_item = unpack(arrays["item_covariances"][items], size).astype(np.float64)
-        return weight * of_user + (1 - weight) * of_item
+        return self.config.user_weight * of_user + (1 - self.config.user_weight) * of_item
 
     def layout(self, sizes: Sizes) -> Layout:
-        return {**super().layout(sizes), "prior_covariance": floats(*[sizes.aspects] * 2)}
+        return {**super().layout(sizes), "prior_covariance": definite(sizes.aspects)}
 
     def _covariances(self, sizes: Sizes) -> tuple[int, int]:
         return covariance_rows(self.config.covariance, sizes.users, sizes.items)

@@ -147,6 +147,16 @@ def spans(rows: int, end: int) -> Kept:
     )
 
 
+def definite(size: int) -> Kept:
+    """Return what a positive definite matrix is."""
+    return Kept(
+        np.float32,
+        (size, size),
+        rule=lambda array: bool((np.linalg.eigvalsh(array.astype(np.float64)) > 0).all()),
+        says="is not positive definite",
+    )
+
+
 def checked_arrays(arrays: Arrays, layout: Layout, path: str | os.PathLike[str]) -> LazyArrays:
     """Return arrays that are checked when they are first asked for; names are checked at once.
 
