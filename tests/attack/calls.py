@@ -415,6 +415,8 @@ def _frame(rng: random.Random) -> Case:
 def _id_text(value: Any) -> str | None:
     if isinstance(value, str) and value:
         return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))  # what is missing elsewhere made pandas add a point
     return str(value) if type(value) is int else None
 
 

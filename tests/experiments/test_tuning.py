@@ -62,6 +62,8 @@ def test_the_same_seed_searches_the_same_way(split: Split) -> None:
 
 def test_a_grid_tries_each_of_its_points_once(split: Split) -> None:
     tuned = tune(Knob, split, trials=99, strategy="grid", space=SPACE)
+    alone = tune(Knob, split, trials=99, strategy="grid", space=SPACE, parameters={"knob": 0.5})
+    assert len(alone.trials) == 1, "what is given is not searched, and one point is left"
     assert sorted(tuned.trials["knob"]) == [0.0, 0.3, 0.6, 1.0]
     assert tuned.parameters["knob"] == 0.6
 

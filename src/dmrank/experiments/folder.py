@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from dmrank.support.errors import ConfigError, DataError
+from dmrank.data.reading.tables import UNREADABLE
+from dmrank.support.errors import ConfigError, DataError, first_line
 from dmrank.support.files import atomic_path, read_json, write_table
 
 _SETTINGS = "settings.json"
@@ -75,9 +76,8 @@ class RunFolder:
             self.pieces += 1
         try:
             return pl.read_parquet(target)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            reason = str(error).splitlines()[0]
-            raise DataError(f"{target} is damaged ({reason}): {_REMEDY}") from None
+        except (*UNREADABLE, OSError) as error:
+            raise DataError(f"{target} is damaged ({first_line(error)}): {_REMEDY}") from None
 
     def keep_values(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return plain values that were found before, or find and keep them."""

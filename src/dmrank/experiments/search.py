@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Collection
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -163,17 +164,9 @@ class ParameterSearch:
         return {name: start[name] for name in self.space}
 
     def _grid(self) -> list[dict[str, Any]]:
-        names = list(self.space)
-        values = [self.space[name].values for name in names]
-        points = np.stack(np.meshgrid(*map(np.arange, map(len, values))), axis=-1)
-        order = np.random.default_rng(self.seed).permutation(points.reshape(-1, len(names)))
-        return [
-            {
-                name: values[n][index]
-                for n, (name, index) in enumerate(zip(names, point, strict=True))
-            }
-            for point in order
-        ]
+        every = product(*(search.values for search in self.space.values()))
+        points = [dict(zip(self.space, point, strict=True)) for point in every]
+        return [points[n] for n in np.random.default_rng(self.seed).permutation(len(points))]
 
     def _sampler(self, number: int) -> optuna.samplers.BaseSampler:
         import optuna

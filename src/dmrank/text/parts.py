@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from dmrank.data.reading.tables import UNREADABLE
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.files import atomic_path, write_table
 from dmrank.text.extractor import Summary
@@ -51,8 +52,14 @@ class Parts:
         self._files: list[Path] = []
         self._identify(json.loads(json.dumps(run)))
         for path in sorted(self.folder.glob("part-*.parquet")):
-            metadata = pl.read_parquet_metadata(path)
-            self._take(path, int(metadata[_ROWS]), Summary(**json.loads(metadata[_SUMMARY])))
+            try:
+                metadata = pl.read_parquet_metadata(path)
+                done, summary = int(metadata[_ROWS]), Summary(**json.loads(metadata[_SUMMARY]))
+            except (*UNREADABLE, KeyError, TypeError, ValueError):
+                raise DataError(
+                    f"{path} is damaged: remove the folder {self.folder} to start anew"
+                ) from None
+            self._take(path, done, summary)
 
     @property
     def polarity_file(self) -> Path:
