@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 from dmrank.support.extras import require
 
 if TYPE_CHECKING:
+    from dmrank.torch.dataset import PairBatch, PairDataset, pairs
     from dmrank.torch.loss import DirectionalLoss, directional_loss
 
-__all__ = ["DirectionalLoss", "directional_loss"]
+__all__ = ["DirectionalLoss", "PairBatch", "PairDataset", "directional_loss", "pairs"]
 
-_HOMES = {"DirectionalLoss": "loss", "directional_loss": "loss"}
+_HOMES = {
+    "DirectionalLoss": "loss",
+    "PairBatch": "dataset",
+    "PairDataset": "dataset",
+    "directional_loss": "loss",
+    "pairs": "dataset",
+}
 
 
 def __getattr__(name: str) -> Any:
