@@ -4,8 +4,11 @@
 
 Forward and backward, float32. The plain one is what one would write: a Cholesky factor, a solve,
 and special functions that stay finite; Student's survival function, which PyTorch lacks, is left to
-SciPy, and its derivative given. Turns alternate, and the ratio is that of their medians. Memory is
-what PyTorch allocates from the first line to the gradients, at its peak.
+SciPy, and its derivative given. Turns alternate, and the ratio is that of their medians. With one
+thread the time is that of the processor: on a busy machine the clock on the wall counts how often a
+step is interrupted, which happens to the longer one, and doubles the ratio. With more threads it is
+that clock, and means something on an idle machine only. Memory is what PyTorch allocates from the
+first line to the gradients, at its peak.
 """
 
 from __future__ import annotations
@@ -119,15 +122,16 @@ def compare(family: str, scale: str, pairs: int, aspects: int, repeats: int) -> 
     factor = torch.randn(pairs, aspects, aspects, generator=generator)
     given = factor @ factor.mT + torch.eye(aspects)
     given = torch.linalg.cholesky(given) if scale == "scale_tril" else given
-    given = given.requires_grad_()
+    given = given.contiguous().requires_grad_()
     tensors = (mean, difference, given)
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     times: dict[Loss, list[float]] = {loss: [] for loss in losses(family, scale)}
     results = []
     for _ in range(repeats):
         for loss, taken in times.items():
-            start = time.perf_counter()
+            start = clock()
             value = step(loss, *tensors)
-            taken.append(time.perf_counter() - start)
+            taken.append(clock() - start)
             # Of the gradient by a factor the upper triangle means nothing.
             sizes = (tensor.grad.tril().norm().item() for tensor in (mean, given))  # type: ignore[union-attr]
             results.append((value.item(), *sizes))

@@ -240,9 +240,9 @@ def _aligned(
     eta: Tensor | None,
 ) -> Pairs:
     """Return pairs of one shape, without a copy of what they share."""
-    kept = (
-        torch.ones((1,) * mean.ndim, dtype=torch.bool, device=mean.device) if mask is None else mask
-    )
+    kept = mask
+    if kept is None:
+        kept = torch.ones((), dtype=torch.bool, device=mean.device).expand(difference.shape)
     vectors, K = (mean, difference, kept), mean.shape[-1]
     matrix = (K,) if kind == "diagonal" else (K, K)
     leading = [vector.shape[:-1] for vector in vectors]
@@ -250,7 +250,9 @@ def _aligned(
         leading.append(scale.shape[: scale.ndim - len(matrix)])
     if eta is not None:
         leading.append(eta.shape)
-    batch = torch.broadcast_shapes(*leading)  # type: ignore[no-untyped-call]
+    batch = leading[0]
+    if any(shape != batch for shape in leading):
+        batch = torch.broadcast_shapes(*leading)  # type: ignore[no-untyped-call]
     mean, difference, kept = (vector.expand(*batch, K) for vector in vectors)
     scale = None if scale is None else scale.expand(*batch, *matrix)
     return Pairs(mean, difference, kept, scale, None if eta is None else eta.expand(batch))
