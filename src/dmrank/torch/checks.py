@@ -108,8 +108,10 @@ def _broadcasts(batch: tuple[int, ...], leading: tuple[int, ...]) -> bool:
 
 def check_values(value: Tensor, pairs: Pairs, kind: ScaleKind) -> None:
     """Refuse numbers of which there is no log-likelihood, and say which pair has them."""
-    difference = torch.where(pairs.kept, pairs.difference, 0.0)
-    mean = torch.where(pairs.kept, pairs.mean, 0.0)
+    difference, mean = pairs.difference, pairs.mean
+    if not _is_repeated(pairs.kept):
+        difference = torch.where(pairs.kept, difference, 0.0)
+        mean = torch.where(pairs.kept, mean, 0.0)
     # A sum is the quickest way to look at all numbers. A value need not show what is wrong: the
     # kernels take NaN in d for a mask, and a pair without a direction counts 0 whatever its mean.
     if math.isfinite(float(difference.sum() + mean.sum() + value.sum())):
@@ -122,6 +124,11 @@ def check_values(value: Tensor, pairs: Pairs, kind: ScaleKind) -> None:
     if pairs.scale is not None:
         _refuse_first(_is_improper(pairs, kind), kind, _PROPER[kind])
     _refuse_first(torch.isnan(value), "loss", "is not a number")
+
+
+def _is_repeated(kept: Tensor) -> bool:
+    """Return whether nothing is masked: one True stands for all."""
+    return not any(kept.stride())
 
 
 _PROPER = {

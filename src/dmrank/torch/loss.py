@@ -253,9 +253,14 @@ def _aligned(
     batch = leading[0]
     if any(shape != batch for shape in leading):
         batch = torch.broadcast_shapes(*leading)  # type: ignore[no-untyped-call]
-    mean, difference, kept = (vector.expand(*batch, K) for vector in vectors)
-    scale = None if scale is None else scale.expand(*batch, *matrix)
-    return Pairs(mean, difference, kept, scale, None if eta is None else eta.expand(batch))
+    mean, difference, kept = (_expanded(vector, (*batch, K)) for vector in vectors)
+    scale = None if scale is None else _expanded(scale, (*batch, *matrix))
+    return Pairs(mean, difference, kept, scale, None if eta is None else _expanded(eta, batch))
+
+
+def _expanded(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return it as it is where it can stay: each step back through an expansion takes time."""
+    return tensor if tensor.shape == shape else tensor.expand(shape)
 
 
 def _reduce(losses: Tensor, pairs: Pairs, weight: Tensor | None, reduction: Reduction) -> Tensor:
