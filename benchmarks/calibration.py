@@ -20,7 +20,7 @@ from dmrank.answers.compare import order_probabilities
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.evaluation import calibration_curve, rated_pairs
 from dmrank.fitted.calibrating import calibrate_model
-from dmrank.fitted.fitting import training_values
+from dmrank.training.data import training_values
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "tripadvisor")

@@ -7,6 +7,7 @@ from dmrank import experiments as experiments
 from dmrank import metrics as metrics
 from dmrank import models as models
 from dmrank import text as text
+from dmrank import torch as torch
 from dmrank.data.ids import Id as Id
 from dmrank.data.ratings import ColdStart as ColdStart
 from dmrank.data.ratings import Ratings as Ratings

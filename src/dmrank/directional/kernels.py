@@ -27,8 +27,10 @@ from dmrank.directional.packing import packed
 from dmrank.directional.survival import CONSTANT, KAPPA, hazard_and_log_survival
 from dmrank.support.arrays import Float32s, Int64s
 
-# A pivot below this share of its diagonal element is rounding error of float32.
-_SMALLEST_PIVOT = 1e-6
+#: A pivot below this share of its diagonal element is rounding error of float32.
+SMALLEST_PIVOT = 1e-6
+# Below it, the smallest normal number, 1/A would overflow: such a pair has no direction.
+_SMALLEST_A = 1.2e-38
 # So many pivots share one logarithm: each lies between 1e-9 and 1e9, so that none overflows.
 _PIVOTS_PER_LOG = 4
 
@@ -172,7 +174,7 @@ def factorize(block: Block) -> Lanes:
             element = element * load(matrix, packed(j, j))
             store(matrix, packed(i, j), element)
             pivot = pivot - element * element
-        smallest = _SMALLEST_PIVOT * diagonal
+        smallest = SMALLEST_PIVOT * diagonal
         pivot = where_less(smallest, pivot, pivot, smallest)
         store(matrix, packed(i, i), 1.0 / sqrt(pivot))
         pivots = pivots * pivot
@@ -218,8 +220,8 @@ def follow_ray(block: Block, family: FamilyConstants, log_determinant: Lanes) ->
         y = load(block.difference, k)
         A = A + y * y
         along = along + y * load(block.mean, k)
-    has_direction = where_less(0.0, A, 1.0, 0.0)
-    A = where_less(0.0, A, A, 1.0)
+    has_direction = where_less(_SMALLEST_A, A, 1.0, 0.0)
+    A = where_less(_SMALLEST_A, A, A, 1.0)
     rho = along / A
     E = spread(0.0)
     for k in range(K):

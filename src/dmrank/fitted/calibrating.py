@@ -18,9 +18,9 @@ from dmrank.fitted.calibration import (
     order_factor,
 )
 from dmrank.fitted.contract import FittedModel
-from dmrank.fitted.fitting import training_values
 from dmrank.support.arrays import Codes, Float32s, Floats, Int32s
 from dmrank.support.errors import ConfigError
+from dmrank.training.data import training_values
 from dmrank.training.held_out import HeldOut
 
 #: So many ratings are enough for one number.

@@ -6,13 +6,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from dmrank.data.ratings import Ratings
-from dmrank.data.training_scale import to_training_scale
 from dmrank.fitted.warm_start import WarmStart
-from dmrank.support.arrays import Float32s
-from dmrank.training.data import Missing, TrainingData, training_data
+from dmrank.training.data import Missing, TrainingData, ratings_data
 from dmrank.training.history import History
 from dmrank.training.validation import Validator
 
@@ -46,16 +42,4 @@ class Fitting:
 
     def training_data(self, missing: Missing = "marginalize") -> TrainingData:
         """Return the ratings on the training scale 1–5, as training code takes them."""
-        ratings = self.ratings
-        return training_data(
-            ratings.user_pointer,
-            ratings.item_codes,
-            training_values(ratings),
-            len(ratings.items),
-            missing,
-        )
-
-
-def training_values(ratings: Ratings) -> Float32s:
-    """Return ratings on the training scale 1–5, NaN where missing."""
-    return to_training_scale(ratings.values, ratings.scale).astype(np.float32)
+        return ratings_data(self.ratings, missing)

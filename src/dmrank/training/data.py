@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from dmrank.data.ratings import Ratings
+from dmrank.data.training_scale import to_training_scale
 from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
 
@@ -77,6 +79,22 @@ def training_data(
         item_counts=np.bincount(items, minlength=n_items).astype(np.int32),
         complete=not bool(np.isnan(values).any()),
     )
+
+
+def ratings_data(ratings: Ratings, missing: Missing = "marginalize") -> TrainingData:
+    """Return ratings on the training scale 1–5, as training code takes them."""
+    return training_data(
+        ratings.user_pointer,
+        ratings.item_codes,
+        training_values(ratings),
+        len(ratings.items),
+        missing,
+    )
+
+
+def training_values(ratings: Ratings) -> Float32s:
+    """Return ratings on the training scale 1–5, NaN where missing."""
+    return to_training_scale(ratings.values, ratings.scale).astype(np.float32)
 
 
 def fill_missing(values: Float32s, missing: Missing) -> Float32s:

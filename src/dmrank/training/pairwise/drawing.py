@@ -6,11 +6,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmrank.compiled.compiling import cached
-from dmrank.training.pairwise.sampling import Pairs, draw_pairs, random_stream
+from dmrank.compiled.compiling import cached, compiled
+from dmrank.support.arrays import Int32s
+from dmrank.training.pairwise.sampling import (
+    NO_ROW,
+    Pairs,
+    draw_candidate,
+    draw_neighbour,
+    draw_pairs,
+    find_rows,
+    random_stream,
+)
 
 if TYPE_CHECKING:
     from dmrank.training.data import TrainingData
+
+# An item of the batch that the user has rated is no negative: another is drawn so many times.
+_ATTEMPTS = 16
 
 
 def sample_pairs(
@@ -51,3 +63,61 @@ def sample_pairs(
 def _draw(data: TrainingData, rated_share: float, seed: int, iteration: int, pairs: Pairs) -> None:
     count = pairs.users.shape[0]
     draw_pairs(data, rated_share, random_stream(seed, iteration, 0), pairs, 0, count)
+
+
+def sample_candidates(
+    data: TrainingData, pairs: Pairs, count: int, from_batch: bool, seed: int, iteration: int
+) -> Int32s:
+    """Draw items among which an unrated j can be chosen, one row per pair of an iteration.
+
+    Parameters
+    ----------
+    data, pairs, seed, iteration
+        As for `sample_pairs`, and what it returned.
+    count
+        How many for each pair; a pair of two rated items has its j so many times.
+    from_batch
+        Whether they are first items of other pairs, which are drawn as often as they are rated.
+        Else they are uniform over all items, the first is j itself, and the rest are those that
+        hard negatives of a compiled step are chosen from.
+    """
+    candidates = np.repeat(pairs.items[:, 1:], count, axis=1)
+    _draw_candidates(data, pairs, bool(from_batch), seed, iteration, candidates)
+    return candidates
+
+
+@cached
+def _draw_candidates(
+    data: TrainingData,
+    pairs: Pairs,
+    from_batch: bool,
+    seed: int,
+    iteration: int,
+    candidates: Int32s,
+) -> None:
+    stream = random_stream(seed, iteration, 0)
+    pair_count, count = candidates.shape
+    for pair in range(pair_count):
+        user, item = pairs.users[pair], pairs.items[pair, 0]
+        if user < 0 or pairs.second_rows[pair] != NO_ROW:
+            continue
+        if from_batch and pair_count > 1:
+            for column in range(count):
+                for attempt in range(_ATTEMPTS):
+                    number = column * _ATTEMPTS + attempt
+                    other = pairs.items[draw_neighbour(stream, pair, number, pair_count), 0]
+                    if other >= 0 and _is_unrated(data, user, other):
+                        candidates[pair, column] = other
+                        break
+        elif not from_batch:
+            for column in range(1, count):
+                other = draw_candidate(data, stream, pair, column - 1, item)
+                if _is_unrated(data, user, other):
+                    candidates[pair, column] = other
+
+
+@compiled
+def _is_unrated(data: TrainingData, user: int, item: int) -> bool:
+    row = np.empty(1, np.int64)
+    find_rows(data, np.array([user], np.int32), np.array([item], np.int32), row)
+    return row[0] == NO_ROW

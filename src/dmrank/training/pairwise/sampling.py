@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A pair that differs in no aspect says nothing: it is drawn again so many times, then skipped.
 _ATTEMPTS = 16
 _DRAWS_PER_ATTEMPT = 3
-# Draws of one pair are numbered below 2¹⁶; those of `draw_candidate` follow those of `draw_pairs`.
+# Draws of one pair are numbered below 2¹⁶; those of candidates follow those of `draw_pairs`.
 _BITS_PER_PAIR = np.uint64(16)
 _FIRST_CANDIDATE = _ATTEMPTS * _DRAWS_PER_ATTEMPT
 
@@ -213,3 +213,10 @@ def draw_candidate(data: TrainingData, stream: np.uint64, pair: int, number: int
     """Return an item that could replace an unrated j: uniform over all but i."""
     n_items = data.item_counts.shape[0]
     return _draw_other_item(stream, pair, _FIRST_CANDIDATE + number, item, n_items)
+
+
+@inlined
+def draw_neighbour(stream: np.uint64, pair: int, number: int, count: int) -> int:
+    """Return another pair out of ``count``, whose first item could replace an unrated j."""
+    other = uniform_below(stream, pair, _FIRST_CANDIDATE + number, count - 1)
+    return other + (other >= pair)
