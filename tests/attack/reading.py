@@ -208,12 +208,13 @@ def _column_difference(
     found: dict[tuple[str, str], int],
     reading: Reading,
 ) -> str | None:
-    guesses = any(cell is GUESS for cell in cells)
+    guesses = sum(cell is GUESS for cell in cells)
     words = [cell for cell in cells if isinstance(cell, Word) and cell is not GUESS]
     numbers = [cell for cell in cells if isinstance(cell, float)]
     if name not in answer.ratings.aspects:
-        # A text may be a number here and there; what is mostly numbers is no text.
-        is_text = len(words) > len(numbers)
+        # A text may be a number here and there; what is mostly numbers is no text. What two people
+        # would read differently may be words.
+        is_text = len(words) + guesses > len(numbers)
         if not numbers or is_text or (guesses and not words) or printable(name) in answer.said:
             return None
         return f"column {name!r} has {len(numbers):,} numbers and is no aspect, without a word"
