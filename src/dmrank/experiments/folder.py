@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from dmrank.data.reading.claims import read_checked
+from dmrank.data.reading.parquet_pages import DamagedError
 from dmrank.data.reading.tables import UNREADABLE
 from dmrank.support.errors import ConfigError, DataError, first_line
 from dmrank.support.files import atomic_path, read_json, write_table
@@ -75,8 +77,8 @@ class RunFolder:
             write_table(make(), target)
             self.pieces += 1
         try:
-            return pl.read_parquet(target)
-        except (*UNREADABLE, OSError) as error:
+            return read_checked(target)
+        except (*UNREADABLE, DamagedError, OSError) as error:
             raise DataError(f"{target} is damaged ({first_line(error)}): {_REMEDY}") from None
 
     def keep_values(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -10,11 +10,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from dmrank.data.reading.parquet_pages import ColumnPart, RowGroup
+from dmrank.data.reading.parquet_pages import (
+    ColumnPart,
+    DamagedError,
+    RowGroup,
+    check_pages,
+)
 
 Number = int | float | Decimal
 #: How numbers may be stored in statistics, by their types: as `struct` names it.
@@ -131,3 +137,20 @@ class Follower:
             self._current, self._left = claims, claims.rows
             self._tallies = {name: Tally() for name in claims.columns}
         return True
+
+
+def read_checked(path: Path) -> pl.DataFrame:
+    """Read a parquet file of our own, whole, held against what it says of itself.
+
+    Raises
+    ------
+    DamagedError, or what Polars raises
+        If it contradicts itself.
+    """
+    groups = check_pages(path)
+    table = pl.read_parquet(path, glob=False)
+    claims = [Claims.from_group(group, dict(table.schema)) for group in groups]
+    column = Follower(claims).contradicted(table)
+    if column is not None or len(table) != sum(group.rows for group in groups):
+        raise DamagedError("it has other values than it says")
+    return table

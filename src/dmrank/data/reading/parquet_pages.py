@@ -14,11 +14,14 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
+from dmrank.data.reading.parquet_levels import count_present
 from dmrank.support.thrift import CompactReader, Fields, ThriftError
 
 _MAGIC = b"PAR1"
 _TAIL = struct.Struct("<I4s")
-_GZIP, _GZIP_WINDOW = 2, 31
+_PLAIN, _GZIP, _GZIP_WINDOW = 0, 2, 31
+#: A column whose values may be null has levels: 1 where there is a value.
+_OPTIONAL = 1
 _BYTES_OF_ONE_LENGTH = 7
 #: Types of pages, and the field of a page's header that says more about each.
 _DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
@@ -89,8 +92,16 @@ def _described(data: mmap.mmap) -> list[RowGroup]:
     return groups
 
 
-def _leaves(schema: list[Fields]) -> list[tuple[list[bytes], int]]:
-    """Return the path and the type of each column of a schema: a tree, parents before children."""
+class _Leaf(NamedTuple):
+    """A column: its path, its type, and whether its values may be null."""
+
+    path: list[bytes]
+    type: int
+    is_optional: bool
+
+
+def _leaves(schema: list[Fields]) -> list[_Leaf]:
+    """Return the columns of a schema, which is a tree, parents before children."""
     left, path, leaves = [schema[0][5]], [b""], []
     for element in schema[1:]:
         while not left[-1]:
@@ -101,17 +112,15 @@ def _leaves(schema: list[Fields]) -> list[tuple[list[bytes], int]]:
             left.append(element[5])
             path.append(element[4])
         else:
-            leaves.append(([*path[1:], element[4]], element[1]))
+            leaves.append(_Leaf([*path[1:], element[4]], element[1], element.get(3) == _OPTIONAL))
     return leaves
 
 
-def _row_group(
-    data: mmap.mmap, group: Fields, leaves: list[tuple[list[bytes], int]], end: int
-) -> RowGroup:
+def _row_group(data: mmap.mmap, group: Fields, leaves: list[_Leaf], end: int) -> RowGroup:
     found = RowGroup(group[3], {})
-    if [(chunk[3][3], chunk[3][1]) for chunk in group[1]] != leaves:
+    if [(chunk[3][3], chunk[3][1]) for chunk in group[1]] != [leaf[:2] for leaf in leaves]:
         raise DamagedError("its parts have other columns than it says")
-    for chunk in group[1]:
+    for chunk, leaf in zip(group[1], leaves, strict=True):
         meta = chunk[3]
         path = [name.decode() for name in meta[3]]
         name = ".".join(path)
@@ -119,7 +128,7 @@ def _row_group(
             if meta[5] != found.rows:
                 raise DamagedError(f"column {name!r} has {meta[5]:,} values in {found.rows:,} rows")
             found.columns[name] = _part(meta)
-        _check_chunk(data, meta, name, end)
+        _check_chunk(data, meta, name, end, has_levels=len(path) == 1 and leaf.is_optional)
     return found
 
 
@@ -130,7 +139,7 @@ def _part(meta: Fields) -> ColumnPart:
     return ColumnPart(statistics.get(3), bounds, meta[1] == _BYTES_OF_ONE_LENGTH)
 
 
-def _check_chunk(data: mmap.mmap, meta: Fields, name: str, end: int) -> None:
+def _check_chunk(data: mmap.mmap, meta: Fields, name: str, end: int, *, has_levels: bool) -> None:
     """Look at pages until they have all values of the column, as readers do."""
     at, values = min(meta[9], meta.get(11) or meta[9]), 0
     while values < meta[5]:
@@ -144,20 +153,25 @@ def _check_chunk(data: mmap.mmap, meta: Fields, name: str, end: int) -> None:
         values += page.values
         if page.checksum is not None and zlib.crc32(data[body:at]) != page.checksum:
             raise DamagedError(f"column {name!r} does not fit its checksum")
-        if meta[4] == _GZIP and page.is_packed:
-            _check_gzip(data[body + page.levels : at], page.unpacked - page.levels, name)
+        content = _content(data, body, page, meta[4], name)
+        if has_levels and page.values and not page.has_levels_in(content):
+            raise DamagedError(f"column {name!r} has values where there are none")
     if values != meta[5]:
         raise DamagedError(f"column {name!r} has {values:,} values in its pages, not {meta[5]:,}")
 
 
 class _Page(NamedTuple):
-    """What the header of a page says; `levels` are bytes before what is packed."""
+    """What the header of a page says.
+
+    `levels` are bytes before what is packed; None: they are packed with it, their length first.
+    """
 
     values: int
+    nulls: int | None
     encoding: int
     stored: int
     unpacked: int
-    levels: int
+    levels: int | None
     is_packed: bool
     checksum: int | None
 
@@ -170,26 +184,53 @@ class _Page(NamedTuple):
         second = kind == _DATA_2
         return cls(
             values=more[1] if kind in (_DATA, _DATA_2) else 0,
+            nulls=more[2] if second else None,
             encoding=0 if kind == _INDEX else more[4 if second else 2],
             stored=header[3],
             unpacked=header[2],
-            levels=more[5] + more[6] if second else 0,
+            levels=more[5] + more[6] if second else None,
             is_packed=more.get(7, True) if second else True,
             checksum=header[4] & 0xFFFFFFFF if 4 in header else None,
         )
 
     @property
     def is_possible(self) -> bool:
-        return self.values >= 0 and self.encoding in _ENCODINGS and 0 <= self.levels <= self.stored
+        fits = 0 <= (self.levels or 0) <= self.stored
+        return self.values >= 0 and self.encoding in _ENCODINGS and fits
+
+    def has_levels_in(self, content: bytes | None) -> bool:
+        """Return whether the levels before the values are those of so many, as far as one sees."""
+        if content is None:
+            return True
+        start, length = 0, self.levels
+        if length is None:
+            start, length = 4, int.from_bytes(content[:4], "little")
+        present = count_present(content[start : start + length], self.values)
+        return present is not None and self.nulls in (None, self.values - present)
 
 
-def _check_gzip(body: bytes, size: int, name: str) -> None:
+def _content(data: mmap.mmap, body: int, page: _Page, codec: int, name: str) -> bytes | None:
+    """Return a page as it begins before it is packed, None if that takes another library."""
+    end, levels = body + page.stored, page.levels or 0
+    is_packed = page.is_packed and codec != _PLAIN
+    unpacked = b""
+    if is_packed and codec == _GZIP:
+        unpacked = _check_gzip(data[body + levels : end], page.unpacked - levels, name)
+    if page.levels is not None:
+        return data[body : body + levels]
+    if not is_packed:
+        return data[body:end]
+    return unpacked if codec == _GZIP else None
+
+
+def _check_gzip(body: bytes, size: int, name: str) -> bytes:
     unpacking = zlib.decompressobj(_GZIP_WINDOW)
     try:
-        unpacked = len(unpacking.decompress(body, max(size, 1)))
+        unpacked = unpacking.decompress(body, max(size, 1))
         # Nothing is left but the checksum, which is looked at in passing.
-        unpacked += len(unpacking.decompress(unpacking.unconsumed_tail, 1))
+        unpacked += unpacking.decompress(unpacking.unconsumed_tail, 1)
     except zlib.error as error:
         raise DamagedError(f"column {name!r} cannot be decompressed ({error})") from None
-    if unpacked != size or not unpacking.eof:
+    if len(unpacked) != size or not unpacking.eof:
         raise DamagedError(f"column {name!r} has a page of another size than it says")
+    return unpacked
