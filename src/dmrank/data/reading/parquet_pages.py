@@ -66,6 +66,8 @@ def check_pages(path: Path) -> list[RowGroup]:
     DamagedError
         If it contradicts itself.
     """
+    if not path.stat().st_size:
+        raise DamagedError("it is empty")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
             return _described(data)
