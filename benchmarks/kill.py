@@ -241,12 +241,16 @@ def half_written(
     return None
 
 
+#: The table that says how long models took, rounded to seconds: now and then it is another.
+_TIMED = "settings"
+
+
 def digests(name: str, where: Path) -> dict[str, str]:
     """Return what the bytes of the results are."""
     return {
         str(file.relative_to(where)): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sorted(where.glob(COMMANDS[name].results))
-        if not file.name.startswith(".")
+        if not file.name.startswith(".") and file.stem != _TIMED
     }
 
 
