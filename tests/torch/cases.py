@@ -9,11 +9,21 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the loss is for PyTorch, the extra neural")
 
-from dmrank.directional import Gaussian, Student  # noqa: E402
+from dmrank.directional import (  # noqa: E402
+    Gaussian,
+    ProjectedGaussian,
+    ProjectedStudent,
+    Student,
+)
 from dmrank.directional.families import Family  # noqa: E402
 from dmrank.torch import directional_loss  # noqa: E402
 
-FAMILIES = (Gaussian(margin=0.2), Student(degrees_of_freedom=3.3, margin=0.2))
+FAMILIES = (
+    Gaussian(margin=0.2),
+    Student(degrees_of_freedom=3.3, margin=0.2),
+    ProjectedGaussian(margin=0.2),
+    ProjectedStudent(degrees_of_freedom=3.3, margin=0.2),
+)
 SCALES = ("covariance", "scale_tril", "diagonal", "identity")
 
 
@@ -70,7 +80,9 @@ def loss_of(family: Family, mean: Any, difference: Any, mask: Any = None, **scal
     """Return the loss of each pair."""
     eta = {"degrees_of_freedom": family.degrees_of_freedom} if isinstance(family, Student) else {}
     name = "student" if eta else "gaussian"
+    is_cone = isinstance(family, ProjectedGaussian | ProjectedStudent)
     options = {"margin": family.margin, "family": name, "reduction": "none", **eta}
+    options["density"] = "direction" if is_cone else "ray"
     return directional_loss(mean, difference, mask, **scale, **options)
 
 

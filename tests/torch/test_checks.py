@@ -124,3 +124,8 @@ def test_without_pytorch_the_error_says_what_to_install(monkeypatch) -> None:
         dmrank.torch.DirectionalLoss  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'Loss'"):
         dmrank.torch.Loss  # noqa: B018
+
+
+def test_a_density_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="density='cone': give 'ray' or 'direction'"):
+        DirectionalLoss(density="cone")

@@ -12,8 +12,16 @@ torch = pytest.importorskip("torch", reason="the loss is for PyTorch, the extra 
 
 from benchmarks.torch_exactness import KINDS, draw, largest_errors  # noqa: E402
 
-from dmrank.directional import Gaussian, Student, gradients, log_likelihood  # noqa: E402
+from dmrank.directional import (  # noqa: E402
+    Gaussian,
+    ProjectedGaussian,
+    ProjectedStudent,
+    Student,
+    gradients,
+    log_likelihood,
+)
 from dmrank.torch import DirectionalLoss, directional_loss  # noqa: E402
+from dmrank.torch.cones import GaussianCone, StudentCone  # noqa: E402
 from dmrank.torch.families import GaussianRay, StudentRay  # noqa: E402
 from tests.torch.cases import FAMILIES, SCALES, differentiated, random_case  # noqa: E402
 
@@ -60,8 +68,9 @@ def test_loss_and_gradients_agree_with_quadrature_into_the_far_tails(aspects, fa
 
 @pytest.mark.parametrize("kind", SCALES)
 @pytest.mark.parametrize("family", ["gaussian", "student"])
+@pytest.mark.parametrize("density", ["ray", "direction"])
 @pytest.mark.parametrize("masked", [False, True])
-def test_gradients_and_their_gradients_are_right(family, masked, kind) -> None:
+def test_gradients_and_their_gradients_are_right(family, density, masked, kind) -> None:
     case = random_case(pairs=4, aspects=2, missing=0.3 if masked else 0.0)
 
     def loss(mean, factor, diagonal, eta):
@@ -71,7 +80,8 @@ def test_gradients_and_their_gradients_are_right(family, masked, kind) -> None:
             "diagonal": diagonal,
         }
         scale = {kind: scale[kind]} if kind in scale else {}
-        options = {"family": family, "degrees_of_freedom": eta, "reduction": "none"}
+        options = {"family": family, "density": density, "reduction": "none"}
+        options["degrees_of_freedom"] = eta if density == "ray" else 2.7
         mask = case.mask if masked else None
         return directional_loss(mean, case.difference, mask, **scale, **options)
 
@@ -96,6 +106,27 @@ def test_the_gradient_by_the_degrees_of_freedom_is_exact(eta: float) -> None:
     for pair in range(1, 12):
         exact = mpmath.diff(lambda eta, pair=pair: student_loss(case, pair, eta), eta)
         assert float(learned.grad[pair]) == pytest.approx(float(exact), rel=1e-8, abs=1e-10)
+
+
+@pytest.mark.parametrize("eta", [0.7, 2.0, 7.3])
+def test_degrees_of_freedom_of_a_direction_can_be_learned(eta: float) -> None:
+    case = random_case(pairs=8, aspects=3, size=2.0)
+    learned = torch.full((8,), eta, dtype=torch.float64, requires_grad=True)
+
+    def loss(mean, eta):
+        return directional_loss(
+            mean,
+            case.difference,
+            case.mask,
+            family="student",
+            degrees_of_freedom=eta,
+            density="direction",
+            reduction="none",
+        )
+
+    assert torch.autograd.gradcheck(loss, (case.mean.requires_grad_(), learned))
+    loss(case.mean, learned).sum().backward()
+    assert learned.grad[0] == 0, "a pair without a direction"
 
 
 def student_loss(case, pair: int, eta) -> mpmath.mpf:
@@ -141,7 +172,12 @@ def test_degrees_of_freedom_may_be_somebody_elses_parameter() -> None:
     assert [parameter is eta for parameter in loss.parameters()] == [True]
 
 
-FAMILY_OF = {Gaussian: GaussianRay(0.2), Student: StudentRay(0.2, 3.3)}
+FAMILY_OF = {
+    Gaussian: GaussianRay,
+    Student: StudentRay,
+    ProjectedGaussian: GaussianCone,
+    ProjectedStudent: StudentCone,
+}
 FAR = pytest.mark.parametrize("distance", [-1e4, -100.0, 0.0, 100.0, 1e4])
 
 
@@ -262,7 +298,7 @@ def test_leading_dimensions_are_those_of_the_mean_and_scales_are_shared() -> Non
 def test_float32_on_the_processor_takes_the_compiled_kernels(family, kind, monkeypatch) -> None:
     case = random_case(dtype=torch.float32)
     by_kernels = differentiated(family, case, kind, None)
-    monkeypatch.setattr(type(FAMILY_OF[type(family)]), "compiled", None)
+    monkeypatch.setattr(FAMILY_OF[type(family)], "compiled", None)
     for ours, pure in zip(by_kernels, differentiated(family, case, kind, None), strict=True):
         assert not torch.equal(ours, pure)
         assert_near(ours, pure, 1e-4)

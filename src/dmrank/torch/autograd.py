@@ -17,6 +17,12 @@ from dmrank.torch.scales import ScaleKind
 
 def directional_log_likelihood(pairs: Pairs, family: RayFamily, kind: ScaleKind) -> Tensor:
     """Return the log-likelihood of each pair, to be differentiated by mean, scale and η."""
+    if pairs.eta is not None and not family.knows_eta:
+        value = log_likelihood(pairs, family, kind)  # autograd finds the gradients by itself
+        if not torch.compiler.is_compiling():
+            with torch.no_grad():
+                check_values(value, pairs, kind)
+        return value
     value, *_ = _LogLikelihood.apply(*pairs, family, kind)  # type: ignore[no-untyped-call]
     return value
 

@@ -12,6 +12,7 @@ from dmrank.torch.scales import ScaleKind, cholesky, padded
 
 _WIDTHS = {"covariance": 2, "scale_tril": 2, "diagonal": 1}
 _REDUCTIONS = ("mean", "sum", "none")
+_DENSITIES = ("ray", "direction")
 _FAMILIES = ("gaussian", "student")
 
 
@@ -25,6 +26,12 @@ def check_family(family: str) -> None:
     """Refuse a family that there is not."""
     if family not in _FAMILIES:
         raise ValueError(f"family={family!r}: give 'gaussian' or 'student'")
+
+
+def check_density(density: str) -> None:
+    """Refuse a density that there is not."""
+    if density not in _DENSITIES:
+        raise ValueError(f"density={density!r}: give 'ray' or 'direction'")
 
 
 def check_reduction(reduction: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -40,6 +40,10 @@ class RayFamily(Protocol):
     """
 
     @property
+    def knows_eta(self) -> bool:
+        """Whether `derivatives` has that by η, where it is a tensor."""
+
+    @property
     def compiled(self) -> Family | None:
         """The same family for the compiled kernels, if they know it."""
 
@@ -59,6 +63,7 @@ class GaussianRay:
     """The normal distribution, from the margin ξ on: x = (ξ − ρ)√A."""
 
     margin: float
+    knows_eta: ClassVar[bool] = False
 
     @property
     def compiled(self) -> Family | None:
@@ -91,6 +96,7 @@ class StudentRay:
 
     margin: float
     degrees_of_freedom: float | None
+    knows_eta: ClassVar[bool] = True
 
     @property
     def compiled(self) -> Family | None:

@@ -8,19 +8,21 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from dmrank.directional.projected import Density, FamilyName
 from dmrank.torch.autograd import directional_log_likelihood
 from dmrank.torch.checks import (
     check_degrees_of_freedom,
+    check_density,
     check_family,
     check_margin,
     check_reduction,
     check_tensors,
 )
+from dmrank.torch.cones import GaussianCone, StudentCone
 from dmrank.torch.criterion import Pairs
 from dmrank.torch.families import GaussianRay, RayFamily, StudentRay
 from dmrank.torch.scales import ScaleKind
 
-FamilyName = Literal["gaussian", "student"]
 Reduction = Literal["mean", "sum", "none"]
 
 
@@ -38,6 +40,9 @@ class DirectionalLoss(nn.Module):
     family : {"gaussian", "student"}
         The density. Student's costs a pair that contradicts the model a logarithm, not a square; Σ
         is then its scale matrix, and its covariance Σ η/(η − 2).
+    density : {"ray", "direction"}
+        Along the ray of d, as in the paper, or that of its direction among all directions, with the
+        factor γ^{K−1}: the projected normal or t, which shrinking μ and Σ together does not change.
     degrees_of_freedom : float or torch.Tensor
         η > 0 of the student family; a tensor (one number, or one per pair) may require a gradient.
     learn_degrees_of_freedom : bool
@@ -63,8 +68,10 @@ class DirectionalLoss(nn.Module):
         degrees_of_freedom: float | Tensor = 4.0,
         learn_degrees_of_freedom: bool = False,
         reduction: Reduction = "mean",
+        density: Density = "ray",
     ) -> None:
         super().__init__()
+        check_density(density)
         check_margin(margin)
         check_family(family)
         check_degrees_of_freedom(degrees_of_freedom)
@@ -77,6 +84,7 @@ class DirectionalLoss(nn.Module):
             )
         self.margin = margin
         self.family: FamilyName = family
+        self.density: Density = density
         self.reduction: Reduction = reduction
         self.log_degrees_of_freedom: nn.Parameter | None = None
         self.given_degrees_of_freedom = degrees_of_freedom
@@ -114,11 +122,14 @@ class DirectionalLoss(nn.Module):
             family=self.family,
             degrees_of_freedom=self.degrees_of_freedom,
             reduction=self.reduction,
+            density=self.density,
         )
 
     def extra_repr(self) -> str:
         """Return the parameters, as `print` shows them."""
         shown = f"margin={self.margin}, family={self.family!r}"
+        if self.density != "ray":
+            shown += f", density={self.density!r}"
         if self.family == "student":
             eta = torch.as_tensor(self.degrees_of_freedom)
             shown += f", degrees_of_freedom={eta.item() if eta.numel() == 1 else tuple(eta.shape)}"
@@ -138,6 +149,7 @@ def directional_loss(
     family: FamilyName = "gaussian",
     degrees_of_freedom: float | Tensor = 4.0,
     reduction: Reduction = "mean",
+    density: Density = "ray",
 ) -> Tensor:
     """Return the directional loss of pairs: what `DirectionalLoss` calls.
 
@@ -157,7 +169,7 @@ def directional_loss(
         there, L is used as it is: the most stable way to give a Σ that is nearly singular.
     weight : torch.Tensor, optional
         Weights of the pairs, of shape (...).
-    margin, family, degrees_of_freedom, reduction
+    margin, family, degrees_of_freedom, reduction, density
         See `DirectionalLoss`.
 
     Returns
@@ -174,11 +186,14 @@ def directional_loss(
     check_margin(margin)
     check_family(family)
     check_reduction(reduction)
+    check_density(density)
     check_degrees_of_freedom(degrees_of_freedom)
     given = {"covariance": covariance, "scale_tril": scale_tril, "diagonal": diagonal}
     scales = {name: scale for name, scale in given.items() if scale is not None}
-    ray, eta = _family(family, margin, degrees_of_freedom)
+    eta = degrees_of_freedom if isinstance(degrees_of_freedom, Tensor) else None
+    eta = eta if family == "student" else None
     check_tensors(mean, difference, mask, scales, weight, eta)
+    ray = _family(family, margin, degrees_of_freedom, density, mean.shape[-1])
     with torch.autocast(mean.device.type, enabled=False):
         dtype = _working_type(mean, *scales.values())
         kind, scale = _scale(scales, mask, dtype)
@@ -189,14 +204,19 @@ def directional_loss(
 
 
 def _family(
-    family: FamilyName, margin: float, degrees_of_freedom: float | Tensor
-) -> tuple[RayFamily, Tensor | None]:
-    """Return a family, and its degrees of freedom where they are a tensor."""
+    family: FamilyName,
+    margin: float,
+    degrees_of_freedom: float | Tensor,
+    density: Density,
+    aspects: int,
+) -> RayFamily:
     if family == "gaussian":
-        return GaussianRay(float(margin)), None
-    if isinstance(degrees_of_freedom, Tensor):
-        return StudentRay(float(margin), None), degrees_of_freedom
-    return StudentRay(float(margin), float(degrees_of_freedom)), None
+        along_ray = density == "ray"
+        return GaussianRay(float(margin)) if along_ray else GaussianCone(float(margin), aspects)
+    eta = None if isinstance(degrees_of_freedom, Tensor) else float(degrees_of_freedom)
+    if density == "ray":
+        return StudentRay(float(margin), eta)
+    return StudentCone(float(margin), eta, aspects)
 
 
 def _working_type(mean: Tensor, *scales: Tensor) -> torch.dtype:

@@ -27,9 +27,9 @@ _STEPS = {torch.float64: (-4.0, 4.0, 0.06), torch.float32: (-3.2, 3.2, 0.12)}
 
 
 class Moments(NamedTuple):
-    """ln J_n, and its derivatives by m (slope) and by −a (edge)."""
+    """ln J_n/T_0, and the derivatives of ln J_n by m (slope) and by −a (edge)."""
 
-    log_integral: Tensor
+    log_share: Tensor
     slope: Tensor
     edge: Tensor
 
@@ -40,10 +40,11 @@ def moments(x: Tensor, a: Tensor, n: Tensor, kappa: Tensor | None, most: int) ->
     Examples
     --------
     >>> zero, two = torch.zeros(1), torch.full((1,), 2.0)
-    >>> print(moments(zero, zero, two, None, most=2).log_integral.exp())  # √(π/2)
+    >>> log_integral = moments(zero, zero, two, None, most=2).log_share + log_first(zero, None)
+    >>> print(log_integral.exp())  # √(π/2)
     tensor([1.2533])
     """
-    hazard, log_first = _first(x, kappa)
+    hazard = _hazard(x, kappa)
     ratios, last = _ratios(x, n, kappa, most)
     scale = 1 / (a + last)
     share = a * scale
@@ -60,17 +61,21 @@ def moments(x: Tensor, a: Tensor, n: Tensor, kappa: Tensor | None, most: int) ->
         below = torch.where(goes_on, before, below)
         edge = torch.where(goes_on, share * edge, edge)
     edge = edge / whole
-    log_integral = log_first + torch.log(whole) - n * torch.log(scale)
-    return Moments(log_integral, n * scale * below / whole + edge, edge)
+    log_share = torch.log(whole) - n * torch.log(scale)
+    return Moments(log_share, n * scale * below / whole + edge, edge)
 
 
-def _first(x: Tensor, kappa: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return k(x)/T_0, and ln T_0."""
+def log_first(x: Tensor, kappa: Tensor | None) -> Tensor:
+    """Return ln T_0."""
     if kappa is None:
-        return normal_hazard(-x), normal_log_survival(-x) + 0.5 * math.log(2 * math.pi)
+        return normal_log_survival(-x) + 0.5 * math.log(2 * math.pi)
     log_norm = torch.lgamma(0.5 * kappa) - torch.lgamma(0.5 * (kappa + 1))
-    log_norm = log_norm + 0.5 * torch.log(math.pi * kappa)
-    return student_hazard(-x, kappa), student_log_survival(-x, kappa) + log_norm
+    return student_log_survival(-x, kappa) + log_norm + 0.5 * torch.log(math.pi * kappa)
+
+
+def _hazard(x: Tensor, kappa: Tensor | None) -> Tensor:
+    """Return k(x)/T_0."""
+    return normal_hazard(-x) if kappa is None else student_hazard(-x, kappa)
 
 
 def _ratios(x: Tensor, n: Tensor, kappa: Tensor | None, most: int) -> tuple[list[Tensor], Tensor]:
@@ -105,10 +110,9 @@ def _coefficients(
 
 
 def _first_ratio(x: Tensor, n: Tensor, kappa: Tensor | None) -> Tensor:
-    hazard, _ = _first(x, kappa)
     if kappa is None:
-        return x + hazard
-    return x + (kappa + x * x) * hazard / torch.where(n > 0, kappa - 1, 1.0)
+        return x + _hazard(x, kappa)
+    return x + (kappa + x * x) * _hazard(x, kappa) / torch.where(n > 0, kappa - 1, 1.0)
 
 
 def _last_ratio(x: Tensor, n: Tensor, kappa: Tensor | None) -> Tensor:
