@@ -22,27 +22,29 @@ from dmrank.data.reading.parquet_pages import (
     check_pages,
 )
 
-Number = int | float | Decimal
+#: A least or a greatest value.
+Bound = int | float | Decimal | str
 #: How numbers may be stored in statistics, by their types: as `struct` names it.
 _STORED: Mapping[type[pl.DataType], str] = {
     pl.Int8: "i", pl.Int16: "i", pl.Int32: "i", pl.Int64: "q", pl.Date: "i", pl.Datetime: "q",
     pl.UInt8: "I", pl.UInt16: "I", pl.UInt32: "I", pl.UInt64: "Q",
     pl.Float16: "e", pl.Float32: "ef", pl.Float64: "d",
 }  # fmt: skip
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
 class Claim(NamedTuple):
-    """What is said of a column, None where nothing is: its nulls, its least and its most number."""
+    """What is said of a column, None where nothing is: its nulls, its least and its most value."""
 
     nulls: int | None
-    least: Number | None
-    most: Number | None
+    least: Bound | None
+    most: Bound | None
 
     @classmethod
     def from_part(cls, part: ColumnPart, type_: pl.DataType) -> Claim:
         """Read the statistics of a column."""
         least, most = part.bounds or (b"", b"")
-        numbers = (_number(bound, type_, part.in_bytes) for bound in (least, most))
+        numbers = (_bound(bound, type_, part.in_bytes) for bound in (least, most))
         return cls(part.nulls, *numbers)
 
 
@@ -62,12 +64,14 @@ class Claims(NamedTuple):
         )
 
 
-def _number(bound: bytes, type_: pl.DataType, in_bytes: bool) -> Number | None:
+def _bound(bound: bytes, type_: pl.DataType, in_bytes: bool) -> Bound | None:
+    if isinstance(type_, _TEXTS):
+        return bound.decode(errors="replace") or None
     if isinstance(type_, pl.Decimal) and in_bytes:
         return Decimal(int.from_bytes(bound, "big", signed=True)).scaleb(-type_.scale)
     for stored in _STORED.get(type(type_), ""):
         if len(bound) == struct.calcsize(stored):
-            number: Number = struct.unpack("<" + stored, bound)[0]
+            number: Bound = struct.unpack("<" + stored, bound)[0]
             return number
     return None
 
@@ -93,7 +97,7 @@ class Tally:
         self._nulls += column.null_count()
         if column.dtype.is_temporal():
             column = column.to_physical()
-        if column.dtype.is_numeric():
+        if column.dtype.is_numeric() or column.dtype == pl.String:
             self._ends.append(pl.Series([column.min(), column.max()], dtype=column.dtype))
 
     def fits(self, claim: Claim) -> bool:
@@ -103,6 +107,8 @@ class Tally:
         if claim.least is None or claim.most is None or not self._ends:
             return True
         seen = pl.concat(self._ends)
+        if isinstance(claim.least, str) != (seen.dtype == pl.String):
+            return True  # numbers that were read as texts
         said = pl.Series([claim.least, claim.most]).cast(seen.dtype)
         return bool(seen.min() == said[0] and seen.max() == said[1])
 

@@ -22,7 +22,9 @@ _TAIL = struct.Struct("<I4s")
 _PLAIN, _GZIP, _GZIP_WINDOW = 0, 2, 31
 #: A column whose values may be null has levels: 1 where there is a value.
 _OPTIONAL = 1
-_BYTES_OF_ONE_LENGTH = 7
+_BYTES, _BYTES_OF_ONE_LENGTH = 6, 7
+#: Writes the least and the greatest text whole.
+_KEEPS_TEXTS = b"parquet-cpp-arrow"
 #: Types of pages, and the field of a page's header that says more about each.
 _DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
 _FIELD_OF_PAGE = {_DATA: 5, _INDEX: 6, _DICTIONARY: 7, _DATA_2: 8}
@@ -87,7 +89,8 @@ def _described(data: mmap.mmap) -> list[RowGroup]:
         raise DamagedError("it does not end like one")
     footer = CompactReader(data[end : size - _TAIL.size]).struct()
     leaves = _leaves(footer[2])
-    groups = [_row_group(data, group, leaves, end) for group in footer.get(4, [])]
+    keeps_texts = footer.get(6, b"").startswith(_KEEPS_TEXTS)
+    groups = [_row_group(data, group, leaves, end, keeps_texts) for group in footer.get(4, [])]
     rows = sum(group.rows for group in groups)
     if rows != footer[3]:
         raise DamagedError(f"it has {footer[3]:,} rows, and {rows:,} in its parts")
@@ -118,7 +121,9 @@ def _leaves(schema: list[Fields]) -> list[_Leaf]:
     return leaves
 
 
-def _row_group(data: mmap.mmap, group: Fields, leaves: list[_Leaf], end: int) -> RowGroup:
+def _row_group(
+    data: mmap.mmap, group: Fields, leaves: list[_Leaf], end: int, keeps_texts: bool
+) -> RowGroup:
     found = RowGroup(group[3], {})
     if [(chunk[3][3], chunk[3][1]) for chunk in group[1]] != [leaf[:2] for leaf in leaves]:
         raise DamagedError("its parts have other columns than it says")
@@ -129,14 +134,16 @@ def _row_group(data: mmap.mmap, group: Fields, leaves: list[_Leaf], end: int) ->
         if len(path) == 1:
             if meta[5] != found.rows:
                 raise DamagedError(f"column {name!r} has {meta[5]:,} values in {found.rows:,} rows")
-            found.columns[name] = _part(meta)
+            found.columns[name] = _part(meta, keeps_texts)
         _check_chunk(data, meta, name, end, has_levels=len(path) == 1 and leaf.is_optional)
     return found
 
 
-def _part(meta: Fields) -> ColumnPart:
+def _part(meta: Fields, keeps_texts: bool) -> ColumnPart:
     statistics = meta.get(12, {})
-    exact = statistics.get(7, True) and statistics.get(8, True)
+    # Of texts, many writers keep the first letters alone.
+    is_exact = keeps_texts or meta[1] != _BYTES
+    exact = statistics.get(7, is_exact) and statistics.get(8, is_exact)
     bounds = (statistics[6], statistics[5]) if exact and {5, 6} <= statistics.keys() else None
     return ColumnPart(statistics.get(3), bounds, meta[1] == _BYTES_OF_ONE_LENGTH)
 
