@@ -80,6 +80,7 @@ MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
             "factors": 8,
             "width": 8,
             "learning_rate": 0.02,
+            "regularization": 0.003,
             "threads": 1,
         },
     ),

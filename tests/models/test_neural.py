@@ -545,7 +545,9 @@ def test_networks_learn_what_is_to_whose_taste() -> None:
     drawn = make_ratings(300, 80, 6_000, seed=2, missing=0.2, taste=3.0, signal=1.0)
     split = drawn.ratings.split(seed=0)
     popular = Popularity().fit(split.train, validation=split.validation)
-    model = NeuralDMR(iterations=100, evaluate_every=25, threads=1)
+    # Among 80 items, a hard negative is often one that the user has not met yet.
+    suited = {"hard_negatives": 1, "dropout": 0.5, "regularization": 0.01}
+    model = NeuralDMR(iterations=100, evaluate_every=25, threads=1, **suited)
     model.fit(split.train, validation=split.validation)
     report = dmrank.evaluate({"networks": model, "popular": popular}, split, metrics=["ndcg@10"])
     assert report.mean("networks", "ndcg@10") > 1.1 * report.mean("popular", "ndcg@10")

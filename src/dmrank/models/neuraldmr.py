@@ -63,11 +63,11 @@ class NeuralDMRConfig(NeuralConfig):
     """Hidden units of each of the two networks."""
     rank: Count = 2
     """Columns of B in Σ_ui = D + B Bᵀ, at most one per aspect."""
-    learning_rate: Annotated[Positive, Search((0.002, 0.006, 0.02), log=True)] = 0.006
+    learning_rate: Annotated[Positive, Search((0.002, 0.004, 0.008), log=True)] = 0.006
     """Step size of Adam."""
-    dropout: Annotated[float, Field(ge=0, lt=1), Search((0.3, 0.5, 0.7))] = 0.5
+    dropout: Annotated[float, Field(ge=0, lt=1), Search((0.5, 0.7, 0.8))] = 0.7
     """Share of the coordinates of users' embeddings that a step leaves out of the mean."""
-    regularization: Annotated[NotNegative, Search((0.001, 0.003, 0.01, 0.03), log=True)] = 0.01
+    regularization: Annotated[NotNegative, Search((0.0003, 0.001, 0.003), log=True)] = 0.001
     """Weight of the squared norm of embeddings and item offsets per sampled pair."""
     covariance_regularization: NotNegative = 0.1
     """Weight of the squared outputs of the network of Σ per sampled pair: 0 stands for Σ_prior."""
