@@ -55,7 +55,7 @@ lowest: .venv-lowest/stamp ## a selection of tests with the lowest versions of w
 	  .venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/cli/test_app.py \
 	  tests/cli/test_stats.py tests/support tests/data tests/metrics tests/text \
 	  tests/answers/test_recommend.py tests/answers/test_plot.py tests/experiments/test_tuning.py \
-	  tests/models/test_ease.py tests/models/test_mixedeffects.py -k "not exsae and not spsmtl"
+	  tests/models/test_ease.py tests/models/test_mixedeffects.py -k "not exsae and not neuraldmr and not spsmtl"
 
 format: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix .

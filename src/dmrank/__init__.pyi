@@ -39,6 +39,7 @@ from dmrank.models import Hurdle as Hurdle
 from dmrank.models import ItemMean as ItemMean
 from dmrank.models import MixedEffects as MixedEffects
 from dmrank.models import Model as Model
+from dmrank.models import NeuralDMR as NeuralDMR
 from dmrank.models import Popularity as Popularity
 from dmrank.models import Search as Search
 from dmrank.models import TrainingConfig as TrainingConfig

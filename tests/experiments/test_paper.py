@@ -371,7 +371,8 @@ def test_without_pytorch_the_others_go_on_and_that_is_said_first(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(contenders, "has_torch", lambda: False)
-    assert {each.name for each in find_contenders(None)} == set(CONTENDERS) - {"Ex-SAE", "SPS-MTL"}
+    with_pytorch = {"Ex-SAE", "NeuralDMR", "SPS-MTL"}
+    assert {each.name for each in find_contenders(None)} == set(CONTENDERS) - with_pytorch
     with pytest.raises(ConfigError, match="SPS-MTL needs PyTorch, which is not installed"):
         run_paper(ratings, tmp_path / "run", models=["ItemMean", "SPS-MTL"])
     assert not (tmp_path / "run").exists()

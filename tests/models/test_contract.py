@@ -30,6 +30,7 @@ from dmrank import (
     ItemMean,
     MixedEffects,
     Model,
+    NeuralDMR,
     NotFittedError,
     Popularity,
     Ratings,
@@ -70,6 +71,19 @@ MODELS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "mbpr": (MBPR, {**QUICK, "batch_size": 256, "factors": 4, "regularization": 0.05}),
     "mixedeffects": (MixedEffects, {"iterations": 20, "evaluate_every": 10}),
     "mter": (MTER, {**QUICK, "batch_size": 256, "factors": 4, "ranking_weight": 10.0}),
+    "neuraldmr": (
+        NeuralDMR,
+        {
+            "iterations": 200,
+            "evaluate_every": 50,
+            "batch_size": 128,
+            "factors": 8,
+            "width": 8,
+            "learning_rate": 0.02,
+            "regularization": 0.003,
+            "threads": 1,
+        },
+    ),
     "popularity": (Popularity, {}),
     "ptf": (PTF, {"factors": 4, "regularization": 0.1}),
     "spsmtl": (
@@ -98,9 +112,9 @@ AT_ONCE = {
 #: Models without random numbers.
 DETERMINISTIC = {name for name, (kind, _) in MODELS.items() if not kind.Config.is_random}
 #: Models that have to be fitted again for any new rating.
-WITHOUT_FOLDING = {"efm", "exsae", "mter", "spsmtl"}
+WITHOUT_FOLDING = {"efm", "exsae", "mter", "neuraldmr", "spsmtl"}
 #: PyTorch sums in another order on another number of threads.
-SAME_THREADS_ONLY = {"exsae", "spsmtl"}
+SAME_THREADS_ONLY = {"exsae", "neuraldmr", "spsmtl"}
 
 
 def models(without: set[str] = frozenset()) -> pytest.MarkDecorator:

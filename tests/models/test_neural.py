@@ -1,4 +1,4 @@
-"""SPS-MTL and Ex-SAE: what is particular to the models that PyTorch trains."""
+"""SPS-MTL, Ex-SAE and NeuralDMR: what is particular to the models that PyTorch trains."""
 
 import subprocess
 import sys
@@ -10,19 +10,30 @@ import pytest
 import torch
 
 import dmrank
-from dmrank import SPSMTL, ConfigError, ExSAE, MissingExtraError, Ratings, make_ratings
-from dmrank.models import exsae, spsmtl
+from dmrank import (
+    SPSMTL,
+    ConfigError,
+    ExSAE,
+    MissingExtraError,
+    NeuralDMR,
+    Popularity,
+    Ratings,
+    make_ratings,
+)
+from dmrank.directional import Gaussian, Student, log_likelihood
+from dmrank.models import exsae, neuraldmr, spsmtl
 from dmrank.models.base import Fitting
 from dmrank.models.exsae import ExSAEConfig
-from dmrank.models.kinds import neural
+from dmrank.models.kinds import directional_networks, neural
+from dmrank.models.neuraldmr import NeuralDMRConfig
 from dmrank.models.spsmtl import SPSMTLConfig
 from dmrank.training import checkpoints
 from dmrank.training.pairwise.dmr_settings import StepSettings
-from dmrank.training.pairwise.drawing import sample_pairs
+from dmrank.training.pairwise.drawing import sample_candidates, sample_pairs
 from tests.training.problems import drawn_pairs, random_data
 
 QUICK = {"iterations": 40, "evaluate_every": 10, "batch_size": 64, "threads": 1}
-BOTH = pytest.mark.parametrize("kind", [SPSMTL, ExSAE])
+ALL = pytest.mark.parametrize("kind", [SPSMTL, ExSAE, NeuralDMR])
 USERS, ITEMS, ASPECTS = 30, 20, 3
 
 
@@ -39,7 +50,7 @@ def test_pytorch_is_imported_by_its_models_only() -> None:
         "import sys, dmrank\n"
         "ratings = dmrank.make_ratings(20, 10, 60, seed=0).ratings\n"
         "dmrank.Popularity().fit(ratings).recommend('u000001')\n"
-        "dmrank.SPSMTL(), dmrank.ExSAE()\n"
+        "dmrank.SPSMTL(), dmrank.ExSAE(), dmrank.NeuralDMR()\n"
         "assert 'torch' not in sys.modules\n"
         "dmrank.SPSMTL(iterations=1, threads=1).fit(ratings)\n"
         "assert 'torch' in sys.modules\n"
@@ -47,7 +58,7 @@ def test_pytorch_is_imported_by_its_models_only() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-@BOTH
+@ALL
 def test_without_pytorch_the_error_says_what_to_install(kind, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     said = rf"^{kind.__name__} needs PyTorch, .*dmrank\[neural\]'$"
@@ -55,7 +66,7 @@ def test_without_pytorch_the_error_says_what_to_install(kind, monkeypatch) -> No
         kind()
 
 
-@BOTH
+@ALL
 def test_global_state_of_pytorch_is_left_alone(kind, ratings: Ratings) -> None:
     random_state, threads = torch.get_rng_state(), torch.get_num_threads()
     kind(**{**QUICK, "threads": threads + 1}).fit(ratings).recommend("u000001")
@@ -75,7 +86,7 @@ def test_threads_are_those_that_were_asked_for() -> None:
 # The training loop.
 
 
-@BOTH
+@ALL
 def test_a_resumed_fit_ends_with_the_bits_of_an_uninterrupted_one(
     kind, ratings: Ratings, tmp_path: Path, monkeypatch, capsys
 ) -> None:
@@ -117,7 +128,7 @@ def test_a_mask_keeps_the_mean() -> None:
     assert mask.mean() == pytest.approx(1, abs=0.02)
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -350,3 +361,193 @@ def test_it_predicts_better_than_item_means_where_tastes_differ() -> None:
 
     network = ExSAE(iterations=300, learning_rate=0.003, regularization=1.0, threads=1)
     assert error(network) < error(dmrank.ItemMean())
+
+
+# NeuralDMR.
+
+NETWORKS = {
+    "factors": 4,
+    "width": 5,
+    "dropout": 0.3,
+    "regularization": 0.3,
+    "covariance_regularization": 0.2,
+}
+
+
+def random_networks(rng, rank: int = 2) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    shape = directional_networks.Shape(USERS, ITEMS, ASPECTS, 4, 5, rank)
+    arrays = directional_networks.initial_parameters(shape, deviation=0.5, seed=5)
+    arrays = {name: array + 0.3 * rng.normal(size=array.shape) for name, array in arrays.items()}
+    return arrays, rng.normal(size=shape.outputs)
+
+
+def one_output(arrays, network: str, user: np.ndarray, item: int) -> np.ndarray:
+    """One network on one pair, as its definition reads."""
+    inputs = np.concatenate([user, arrays["items"][item]])
+    units = inputs @ arrays[f"{network}.matrix1"] + arrays[f"{network}.offset1"]
+    return np.maximum(units, 0) @ arrays[f"{network}.matrix2"]
+
+
+def one_mean(arrays, user: np.ndarray, item: int) -> np.ndarray:
+    product = arrays["aspects"] @ (user * arrays["items"][item])
+    return product + arrays["item_offsets"][item] + one_output(arrays, "mean", user, item)
+
+
+def one_covariance(arrays, prior, user: np.ndarray, item: int) -> np.ndarray:
+    outputs = prior + one_output(arrays, "covariance", user, item)
+    factors = outputs[ASPECTS:].reshape(ASPECTS, -1)
+    return np.diag(np.log1p(np.exp(outputs[:ASPECTS])) + 0.01) + factors @ factors.T
+
+
+def plain_directional_loss(arrays, prior, pairs, family) -> float:
+    """The loss of NeuralDMR, pair by pair; some of a user's embedding is left out of the mean."""
+    drawn, losses = np.flatnonzero(pairs.users >= 0), []
+    masks = neural.dropout_mask(np.random.default_rng(0), (len(drawn), 4), 0.3)
+    for pair, mask in zip(drawn, masks, strict=True):
+        user, (i, j) = arrays["users"][pairs.users[pair]], pairs.items[pair]
+        mean = one_mean(arrays, user * mask, i) - one_mean(arrays, user * mask, j)
+        sigma = sum(one_covariance(arrays, prior, user, item) for item in (i, j))
+        d = pairs.differences[pair]
+        known = np.isfinite(d)
+        likelihood = log_likelihood(d[known], mean[known], sigma[np.ix_(known, known)], family)
+        rows = [user]
+        rows += [arrays[name][item] for item in (i, j) for name in ("items", "item_offsets")]
+        outputs = [one_output(arrays, "covariance", user, item) for item in (i, j)]
+        penalty = 0.3 * sum((row**2).sum() for row in rows)
+        penalty += 0.2 * sum((output**2).sum() for output in outputs)
+        losses.append(penalty - likelihood)
+    return float(np.mean(losses))
+
+
+@pytest.fixture
+def networks_and_pairs():
+    arrays, prior = random_networks(np.random.default_rng(0))
+    pairs = sample_pairs(random_data(missing=0.3), 0.5, seed=1, iteration=0, batch_size=40)
+    pairs.users[3] = -1  # a skipped pair
+    pairs.items[3] = -1
+    return arrays, prior, pairs
+
+
+@pytest.mark.parametrize("family", [Gaussian(0.3), Student(4.0, 0.3)], ids=["gaussian", "student"])
+def test_the_loss_is_the_criterion_of_the_two_networks(networks_and_pairs, family) -> None:
+    arrays, prior, pairs = networks_and_pairs
+    config = NeuralDMRConfig(
+        **NETWORKS, margin=0.3, family=type(family).__name__.lower(), degrees_of_freedom=4.0
+    )
+    tensors = {name: torch.tensor(array, requires_grad=True) for name, array in arrays.items()}
+    loss = neuraldmr.pair_loss(tensors, pairs, prior, config, np.random.default_rng(0))
+    expected = plain_directional_loss(arrays, prior, pairs, family)
+    assert float(loss.detach()) == pytest.approx(expected)
+    loss.backward()
+    rng = np.random.default_rng(1)
+    for name, array in arrays.items():
+        direction = rng.normal(size=array.shape)
+        ahead, behind = (
+            plain_directional_loss({**arrays, name: array + step}, prior, pairs, family)
+            for step in (1e-6 * direction, -1e-6 * direction)
+        )
+        slope = (tensors[name].grad.numpy() * direction).sum()
+        assert slope == pytest.approx((ahead - behind) / 2e-6, rel=1e-4, abs=1e-6), name
+
+
+def test_a_batch_without_a_direction_has_no_loss(networks_and_pairs) -> None:
+    _, prior, pairs = networks_and_pairs
+    pairs.users[:] = -1
+    config = NeuralDMRConfig(**NETWORKS)
+    assert neuraldmr.pair_loss({}, pairs, prior, config, np.random.default_rng(0)) is None
+
+
+def test_hard_negatives_are_the_best_scored_candidates(networks_and_pairs) -> None:
+    arrays = networks_and_pairs[0]
+    data = random_data()
+    config = NeuralDMRConfig(**NETWORKS, batch_size=60, rated_share=0.3, hard_negatives=4, seed=2)
+    tensors = {name: torch.tensor(array) for name, array in arrays.items()}
+    pairs = neuraldmr.draw_pairs(tensors, data, config, iteration=3)
+    plain = sample_pairs(data, 0.3, 2, 3, 60)
+    candidates = sample_candidates(data, plain, 4, False, 2, 3)
+    np.testing.assert_array_equal(pairs.users, plain.users)
+    for user, second, asked in zip(pairs.users, pairs.items[:, 1], candidates, strict=True):
+        scores = [one_mean(arrays, arrays["users"][user], item).sum() for item in asked]
+        assert second == asked[np.argmax(scores)]
+    changed = pairs.items[:, 1] != plain.items[:, 1]
+    assert changed.any()
+    assert (plain.second_rows[changed] < 0).all()
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_covariances_start_near_the_prior(rank: int) -> None:
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(ASPECTS, ASPECTS))
+    prior = root @ root.T + 0.3 * np.eye(ASPECTS)
+    outputs = torch.from_numpy(directional_networks.prior_outputs(prior, rank))
+    found = directional_networks.covariance_matrices(outputs, ASPECTS).numpy()
+    np.testing.assert_allclose(np.diagonal(found), np.diagonal(prior), rtol=1e-5)
+    if rank >= ASPECTS - 1:  # the rest is a multiple of the identity
+        np.testing.assert_allclose(found, prior, rtol=1e-4, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def networks(ratings: Ratings) -> NeuralDMR:
+    return NeuralDMR(**QUICK, learning_rate=0.02, factors=8, width=8).fit(ratings)
+
+
+def test_covariances_are_definite_and_know_no_order_of_items(networks: NeuralDMR) -> None:
+    rng = np.random.default_rng(0)
+    users, first, second = rng.integers(0, [[60], [30], [30]], (3, 200))
+    sigma = networks.pair_covariances(users, first, second)
+    np.testing.assert_array_equal(sigma, sigma.transpose(0, 2, 1))
+    np.testing.assert_array_equal(sigma, networks.pair_covariances(users, second, first))
+    assert np.linalg.eigvalsh(sigma).min() > 0.01
+    assert np.ptp(sigma, axis=0).max() > 0.01  # they are personal
+    user = networks.arrays["users"][users[7]]
+    expected = one_covariance(networks.arrays, networks.arrays["prior"], user, first[7])
+    np.testing.assert_allclose(
+        networks.covariances(users, first)[7], expected, rtol=1e-4, atol=1e-5
+    )
+
+
+def test_scores_of_networks_in_blocks_are_those_of_pairs(
+    networks: NeuralDMR, tmp_path: Path, monkeypatch
+) -> None:
+    # Blocks cut in the middle of the users and of the pairs; arrays as a file gives them.
+    monkeypatch.setattr(directional_networks, "_UNITS_AT_ONCE", 30 * 8 * 7)
+    monkeypatch.setattr(neuraldmr, "_PAIRS_AT_ONCE", 50)
+    model = dmrank.load(networks.save(tmp_path / "m.dmrank"))
+    users, items = np.meshgrid(np.arange(60), np.arange(30), indexing="ij")
+    by_pair = model.score_pairs(users.ravel(), items.ravel()).reshape(60, 30, 3)
+    weights = np.array([0.5, 0, 2], dtype=np.float32)
+    block = model.score_block(np.arange(60), weights)
+    np.testing.assert_allclose(block, by_pair @ weights, rtol=1e-4, atol=1e-5)
+    plain = one_mean(model.arrays, model.arrays["users"][11], 22)
+    np.testing.assert_allclose(by_pair[11, 22], plain, rtol=1e-4, atol=1e-5)
+
+
+def test_it_says_how_sure_it_is(networks: NeuralDMR, ratings: Ratings) -> None:
+    user, first, second = ratings.users[4], ratings.items[3], ratings.items[8]
+    chance = networks.compare(user, first, second).table["probability"]
+    assert chance.is_between(0, 1).all()
+    assert len(networks.explain(user, first).table) > 0
+    low, high = (
+        networks.complete([{"user": user, "item": first, "overall": value}])["a"][0]
+        for value in (1.0, 5.0)
+    )
+    assert np.isfinite([low, high]).all()
+    assert low != high
+
+
+def test_networks_that_diverge_say_so_in_a_line(ratings: Ratings) -> None:
+    with pytest.raises(ConfigError, match="NeuralDMR has diverged.*lower learning_rate") as raised:
+        NeuralDMR(**QUICK | {"learning_rate": 1e30}).fit(ratings)
+    assert "\n" not in str(raised.value)
+
+
+def test_networks_learn_what_is_to_whose_taste() -> None:
+    drawn = make_ratings(300, 80, 6_000, seed=2, missing=0.2, taste=3.0, signal=1.0)
+    split = drawn.ratings.split(seed=0)
+    popular = Popularity().fit(split.train, validation=split.validation)
+    # Among 80 items, a hard negative is often one that the user has not met yet.
+    suited = {"hard_negatives": 1, "dropout": 0.5, "regularization": 0.01}
+    model = NeuralDMR(iterations=100, evaluate_every=25, threads=1, **suited)
+    model.fit(split.train, validation=split.validation)
+    report = dmrank.evaluate({"networks": model, "popular": popular}, split, metrics=["ndcg@10"])
+    assert report.mean("networks", "ndcg@10") > 1.1 * report.mean("popular", "ndcg@10")

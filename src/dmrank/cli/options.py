@@ -21,7 +21,7 @@ ModelFile = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
 #: Names of `dmrank.models.MODELS`, which would take half a second to import.
 MODEL_NAMES = (
     "hurdle", "blend", "mixedeffects", "dmr", "ials", "ease", "cooccurrence", "mbpr", "mter", "efm",
-    "ptf", "spsmtl", "exsae", "itemmean", "popularity",
+    "ptf", "spsmtl", "exsae", "neuraldmr", "itemmean", "popularity",
 )  # fmt: skip
 MODEL_HELP = f"One of {', '.join(MODEL_NAMES)}."
 

@@ -24,6 +24,7 @@ from dmrank.models import (
     ItemMean,
     MixedEffects,
     Model,
+    NeuralDMR,
     Popularity,
 )
 from dmrank.models.kinds.neural import NeuralModel, has_torch
@@ -94,6 +95,7 @@ CONTENDERS = {
         _tuned("DMR-I", DMR, "variant", covariance="identity"),
         _tuned("DMR", DMR),
         _tuned("DMR-S", DMR, "variant", covariance="shared"),
+        _tuned("NeuralDMR", NeuralDMR, "variant"),
         Contender("DMR-paper", DMR, "variant", DMR.paper().get_params()),
         # Learns from pairs of rated items alone, so that who rated what plays no part; NDCG over
         # all items would stop it at random.

@@ -17,6 +17,7 @@ from dmrank.models.itemmean import ItemMean, ItemMeanConfig
 from dmrank.models.mbpr import MBPR, MBPRConfig
 from dmrank.models.mixedeffects import MixedEffects, MixedEffectsConfig
 from dmrank.models.mter import MTER, MTERConfig
+from dmrank.models.neuraldmr import NeuralDMR, NeuralDMRConfig
 from dmrank.models.popularity import Popularity, PopularityConfig
 from dmrank.models.ptf import PTF, PTFConfig
 from dmrank.models.spsmtl import SPSMTL, SPSMTLConfig
@@ -25,7 +26,7 @@ from dmrank.support.errors import ConfigError, did_you_mean
 
 _KINDS: tuple[type[Model], ...] = (
     Blend, Cooccurrence, DMR, EASE, EFM, ExSAE, Hurdle, IALS, ItemMean, MBPR, MixedEffects, MTER,
-    Popularity, PTF, SPSMTL,
+    NeuralDMR, Popularity, PTF, SPSMTL,
 )  # fmt: skip
 #: Models by their name on the command line.
 MODELS: dict[str, type[Model]] = {kind.__name__.lower(): kind for kind in _KINDS}
@@ -77,6 +78,8 @@ __all__ = [
     "MixedEffects",
     "MixedEffectsConfig",
     "Model",
+    "NeuralDMR",
+    "NeuralDMRConfig",
     "PTFConfig",
     "Popularity",
     "PopularityConfig",

@@ -48,6 +48,7 @@ class BlendConfig(CompositeConfig):
         mbpr: dict[str, Any] = {}
         mixedeffects: dict[str, Any] = {}
         mter: dict[str, Any] = {}
+        neuraldmr: dict[str, Any] = {}
         popularity: dict[str, Any] = {}
         ptf: dict[str, Any] = {}
         spsmtl: dict[str, Any] = {}
