@@ -130,8 +130,8 @@ def definite_covariances(model: FittedModel) -> Iterator[None]:
         yield
     except np.linalg.LinAlgError:
         raise ConfigError(
-            f"covariances of this {type(model).__name__} are not positive definite, so that it "
-            "cannot say how sure it is: fit it again with a lower covariance_learning_rate"
+            f"covariances of this {type(model).__name__} are not positive definite: fit it again "
+            "with a lower covariance_learning_rate"
         ) from None
 
 

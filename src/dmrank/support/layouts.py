@@ -152,9 +152,14 @@ def definite(size: int) -> Kept:
     return Kept(
         np.float32,
         (size, size),
-        rule=lambda array: bool((np.linalg.eigvalsh(array.astype(np.float64)) > 0).all()),
+        rule=_is_definite,
         says="is not positive definite",
     )
+
+
+def _is_definite(array: Array) -> bool:
+    values = np.linalg.eigvalsh(array.astype(np.float64))
+    return bool(np.allclose(array, array.T, rtol=1e-3) and (values > 0).all())
 
 
 def checked_arrays(arrays: Arrays, layout: Layout, path: str | os.PathLike[str]) -> LazyArrays:

@@ -14,6 +14,7 @@ from dmrank.answers.predict import training_scale_ratings
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import Side
 from dmrank.data.training_scale import from_training_scale, to_training_scale
+from dmrank.fitted.calibrating import definite_covariances
 from dmrank.fitted.calibration import ScoredRatings, user_offsets
 from dmrank.fitted.contract import FittedModel
 from dmrank.fitted.profiles import NewRows, Profiles, make_profiles
@@ -40,7 +41,8 @@ def fold_in(model: ModelT, new_ratings: object, of: Side) -> ModelT:
     on_training_scale = to_training_scale(profiles.values, catalogue.scale).astype(np.float32)
     profiles = replace(profiles, values=on_training_scale)
     whole = _with_old_ratings(model, profiles, of)
-    learned = model.fold_in_users(whole) if of == "users" else model.fold_in_items(whole)
+    with definite_covariances(model):
+        learned = model.fold_in_users(whole) if of == "users" else model.fold_in_items(whole)
     if learned is None:
         raise UnsupportedError(
             f"{type(model).__name__} cannot fold in {of}: fit it again, or use Hurdle or DMR"
