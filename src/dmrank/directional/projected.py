@@ -47,8 +47,8 @@ class ProjectedGaussian(Gaussian):
     >>> for c in (1, 0.1):
     ...     d = log_likelihood([0.6, 0.8], c * mean, c**2 * covariance, ProjectedGaussian())
     ...     print(d.round(4))
-    -0.0852
-    -0.0852
+    -0.2083
+    -0.2083
     """
 
     def value(self, E: ArrayLike, A: ArrayLike, rho: ArrayLike, aspects: ArrayLike) -> Floats:
