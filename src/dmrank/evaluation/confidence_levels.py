@@ -65,7 +65,7 @@ def pair_confidence(model: Model, pairs: OrderPairs) -> Floats:
     """Return how sure a model is of each order: the line integral along its own direction.
 
     It is ∫_0^∞ p(γ μ/‖μ‖) dγ with the family of the model, its predicted mean difference μ and
-    Σ_uij = Σ_ui + Σ_uj; 0 where μ = 0.
+    Σ_uij = Σ_ui + Σ_uj; 0 where μ = 0. For the density of a direction it is that of μ/‖μ‖.
 
     Examples
     --------
