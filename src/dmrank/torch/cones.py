@@ -83,9 +83,7 @@ class StudentCone:
         self, E: Tensor, A: Tensor, rho: Tensor, aspects: Tensor, eta: Tensor | None
     ) -> Tensor:
         """Return −((η+K)/2) ln(1+E/η) − (K/2) ln(Aκ/(η+E)) + ln J_{K−1} and the constant."""
-        eta = torch.full_like(E, self.degrees_of_freedom or 0.0) if eta is None else eta
-        kappa = eta + aspects - 1
-        stretch = torch.sqrt(A * kappa / (eta + E))
+        eta, kappa, stretch = self._units(E, A, aspects, eta)
         log_integral = self._moments(stretch, rho, aspects, kappa).log_share
         log_integral = log_integral + log_first((rho - self.margin) * stretch, kappa)
         off_ray = -0.5 * (kappa + 1) * torch.log1p(E / eta)
@@ -97,13 +95,19 @@ class StudentCone:
         self, E: Tensor, A: Tensor, rho: Tensor, aspects: Tensor, eta: Tensor | None
     ) -> Derivatives:
         """Return f_E = −(η + D)/(2(η+E)), f_A = −(K − D)/(2A), f_ρ = J_m/(Jβ)."""
-        eta = torch.full_like(E, self.degrees_of_freedom or 0.0) if eta is None else eta
-        kappa = eta + aspects - 1
-        stretch = torch.sqrt(A * kappa / (eta + E))
+        eta, kappa, stretch = self._units(E, A, aspects, eta)
         found = self._moments(stretch, rho, aspects, kappa)
         D = stretch * (rho * found.slope - self.margin * found.edge)
         by_E = -0.5 * (eta + D) / (eta + E)
         return Derivatives(by_E, 0.5 * (D - aspects) / A, stretch * found.slope, None)
+
+    def _units(
+        self, E: Tensor, A: Tensor, aspects: Tensor, eta: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return η, κ and √κ/β."""
+        eta = torch.full_like(E, self.degrees_of_freedom or 0.0) if eta is None else eta
+        kappa = eta + aspects - 1
+        return eta, kappa, torch.sqrt(A * kappa / (eta + E))
 
     def _moments(self, stretch: Tensor, rho: Tensor, aspects: Tensor, kappa: Tensor) -> Moments:
         x, a = (rho - self.margin) * stretch, self.margin * stretch
