@@ -1,16 +1,20 @@
 """Files are written whole or not at all."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from dmrank import DataError, Ratings
 from dmrank.support.containers import write_container
+from dmrank.support.errors import WriteError
 from dmrank.support.files import atomic_path
 
 
@@ -96,3 +100,31 @@ def test_writing_makes_missing_folders(tmp_path: Path, hotels: Ratings) -> None:
     started = time.time()
     path = hotels.write(tmp_path / "a" / "b" / "ratings.parquet")
     assert path.stat().st_mtime >= started - 1
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """Files cannot grow beyond a few blocks: a disk that is full, for this process alone."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def _fail(target: Path, size: int, message: str) -> None:
+    with atomic_path(target) as path:
+        path.write_bytes(bytes(size))
+        raise pl.exceptions.ComputeError(message)
+
+
+@pytest.mark.usefixtures("small_files")
+def test_a_full_disk_is_named_also_where_polars_does_not_name_it(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match=r"t\.parquet cannot be written: File too large"):
+        _fail(tmp_path / "t.parquet", 9_000, "parquet: Invalid thrift: transport error")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_error_of_polars_while_writing_stays_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(pl.exceptions.ComputeError, match="another"):
+        _fail(tmp_path / "t.parquet", 9_000, "another")
+    assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import polars as pl
 
 from dmrank.support.errors import ConfigError, DataError
-from dmrank.support.targets import check_file, check_target, disk_error, unwritable
+from dmrank.support.targets import append_block, check_file, check_target, disk_error, unwritable
 
 Format = Literal[".csv", ".tsv", ".parquet", ".jsonl"]
 #: How cells begin that spreadsheets compute; letters of full width count as the others.
@@ -156,6 +156,10 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
                 with temporary.open("rb") as written:
                     os.fsync(written.fileno())
                 temporary.replace(final)
+            except pl.exceptions.PolarsError:
+                # Polars does not always say that it was the disk: that says so itself.
+                append_block(temporary)
+                raise
             finally:
                 temporary.unlink(missing_ok=True)
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -69,6 +69,12 @@ def disk_error(error: Exception) -> OSError | None:
     return OSError(number, os.strerror(number)) if number in _DISK else None
 
 
+def append_block(path: Path) -> None:
+    """Raise what the disk says when a file grows by a block."""
+    with path.open("ab") as file:
+        file.write(bytes(_BLOCK))
+
+
 def _probe(folder: Path) -> None:
     """Write a block into a file without a name, where the folder is or will be made."""
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
