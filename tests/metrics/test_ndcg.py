@@ -98,5 +98,5 @@ def test_bad_parameters_are_refused(arguments: dict[str, object]) -> None:
 
 
 def test_arrays_of_unlike_lengths_are_refused() -> None:
-    with pytest.raises(DataError, match="one rank and one gain per item"):
+    with pytest.raises(DataError, match="one of each per item"):
         NDCG(10)([1, 2], [5.0], [0, 2])

@@ -102,8 +102,12 @@ def evaluate(
                 ranks = ranking.ranks(aspect, scorer, threads)
                 gains = np.nan_to_num(held_out.query(aspect).gains)
                 for metric in of_each:
-                    of_users = metric(ranks, gains, held_out.items.pointer)
-                    values[name, aspect, str(metric)] = of_users
+                    values[name, aspect, str(metric)] = metric(
+                        ranks,
+                        gains,
+                        held_out.items.pointer,
+                        propensities=held_out.propensities,
+                    )
                 equal[name, aspect] = count_equal_scores(
                     held_out, ranks, ranking.candidates(aspect), scorer, threads
                 )

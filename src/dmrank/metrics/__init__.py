@@ -11,7 +11,7 @@ from dmrank.metrics.average_precision import AveragePrecision
 from dmrank.metrics.base import Metric, RankedItems
 from dmrank.metrics.contrast import contrast_accuracy
 from dmrank.metrics.coverage import Coverage
-from dmrank.metrics.cutoff import HitRate, Precision, Recall
+from dmrank.metrics.cutoff import HitRate, Precision, Recall, UnbiasedRecall
 from dmrank.metrics.lift import Lifts, list_lifts
 from dmrank.metrics.names import parse_any_metric, parse_metric
 from dmrank.metrics.ndcg import NDCG
@@ -33,6 +33,7 @@ __all__ = [
     "RankedItems",
     "Recall",
     "ReciprocalRank",
+    "UnbiasedRecall",
     "WholeMetric",
     "contrast_accuracy",
     "list_lifts",

@@ -30,15 +30,24 @@ class RankedItems:
         What each item is worth to its user.
     counts
         Number of ranked items of each user.
+    propensities
+        How likely each item was to be met; all alike if that is not known.
     """
 
     users: Int64s
     ranks: Floats
     gains: Floats
     counts: Int64s
+    propensities: Floats
 
     @classmethod
-    def from_flat(cls, ranks: ArrayLike, gains: ArrayLike, pointer: ArrayLike) -> RankedItems:
+    def from_flat(
+        cls,
+        ranks: ArrayLike,
+        gains: ArrayLike,
+        pointer: ArrayLike,
+        propensities: ArrayLike | None = None,
+    ) -> RankedItems:
         """Read the flat layout: the items of user u are those from pointer[u] to pointer[u+1].
 
         An item of rank 0 takes no part: it has no rating on the aspect.
@@ -46,14 +55,17 @@ class RankedItems:
         ranks = np.asarray(ranks, dtype=np.float64)
         gains = np.asarray(gains, dtype=np.float64)
         users, n_users = row_users(pointer)
-        if not len(ranks) == len(gains) == len(users):
+        met = np.ones(len(ranks)) if propensities is None else np.asarray(propensities, np.float64)
+        if not len(ranks) == len(gains) == len(users) == len(met):
             raise DataError(
-                f"{len(ranks)} ranks, {len(gains)} gains and a pointer to {len(users)} items: "
-                "give one rank and one gain per item"
+                f"{len(ranks)} ranks, {len(gains)} gains, {len(met)} propensities and a pointer to "
+                f"{len(users)} items: give one of each per item"
             )
+        if not ((met > 0) & (met <= 1)).all():
+            raise DataError("propensities must be above 0 and at most 1: they are probabilities")
         ranked = ranks > 0
         counts = np.bincount(users[ranked], minlength=n_users)
-        return cls(users[ranked], ranks[ranked], gains[ranked], counts)
+        return cls(users[ranked], ranks[ranked], gains[ranked], counts, met[ranked])
 
     def sum(self, values: Floats) -> Floats:
         """Add up one value per item to one per user."""
@@ -85,7 +97,14 @@ class Metric(ABC):
     First [1. 0.]
     """
 
-    def __call__(self, ranks: ArrayLike, gains: ArrayLike, pointer: ArrayLike) -> Floats:
+    def __call__(
+        self,
+        ranks: ArrayLike,
+        gains: ArrayLike,
+        pointer: ArrayLike,
+        *,
+        propensities: ArrayLike | None = None,
+    ) -> Floats:
         """Measure every user's ranking.
 
         Parameters
@@ -96,13 +115,16 @@ class Metric(ABC):
             What each test item is worth: its rating.
         pointer
             The items of user u are those from pointer[u] to pointer[u+1].
+        propensities
+            How likely each test item was to be met, for metrics that make up for that; by default
+            all alike. `evaluate` gives (n / largest n)^½, n the training ratings of the item.
 
         Returns
         -------
         numpy.ndarray
             One value per user, NaN for a user without a test item.
         """
-        items = RankedItems.from_flat(ranks, gains, pointer)
+        items = RankedItems.from_flat(ranks, gains, pointer, propensities)
         values = np.asarray(self.per_user(items), dtype=np.float64)
         if values.shape != items.counts.shape:
             raise DataError(

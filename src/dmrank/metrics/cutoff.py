@@ -84,6 +84,33 @@ class Recall(CutoffMetric):
 
 
 @dataclass(frozen=True)
+class UnbiasedRecall(CutoffMetric):
+    """Recall as if all items were equally likely to be met: each counts 1/propensity.
+
+    The self-normalised estimator (Swaminathan and Joachims, NIPS 2015; of ranking metrics: Yang et
+    al., RecSys 2018): Σ_found 1/θ over Σ 1/θ of the user's test items. Lists of what is popular
+    anyway gain nothing by that.
+
+    Examples
+    --------
+    >>> metric = UnbiasedRecall(10)
+    >>> print(metric, metric([1, 40], [5.0, 3.0], pointer=[0, 2], propensities=[1.0, 0.25]))
+    unbiased-recall@10 [0.2]
+    """
+
+    name = "unbiased-recall"
+
+    def per_user(self, items: RankedItems) -> Floats:
+        """Return the value of each user."""
+        weights = 1 / items.propensities
+        found = items.sum(np.where(items.ranks <= self.k, weights, 0.0))
+        return self._of_found(found, items.sum(weights))
+
+    def _of_found(self, found: Floats, counts: Floats) -> Floats:
+        return np.divide(found, counts, out=np.zeros_like(found), where=counts > 0)
+
+
+@dataclass(frozen=True)
 class HitRate(CutoffMetric):
     """Whether any test item is among the first k places.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dmrank.metrics.average_precision import AveragePrecision
 from dmrank.metrics.base import Metric
 from dmrank.metrics.coverage import Coverage
-from dmrank.metrics.cutoff import HitRate, Precision, Recall
+from dmrank.metrics.cutoff import HitRate, Precision, Recall, UnbiasedRecall
 from dmrank.metrics.ndcg import NDCG
 from dmrank.metrics.reciprocal_rank import ReciprocalRank
 from dmrank.metrics.whole import Contrast, ListLift, WholeMetric
@@ -34,6 +34,7 @@ _TO_DEPTH: dict[str, Callable[[int], AnyMetric]] = {
     "ndcg-exponential": lambda k: NDCG(k, "exponential"),
     "precision": Precision,
     "recall": Recall,
+    "unbiased-recall": UnbiasedRecall,
     "hit": HitRate,
     "coverage": Coverage,
     "lift": ListLift,
@@ -48,7 +49,8 @@ def parse_metric(name: str) -> Metric:
     ----------
     name
         With a depth k: ``ndcg@k``, ``ndcg-exponential@k``, ``precision@k``, ``recall@k``,
-        ``hit@k``. Of the whole list: ``ap`` (or ``map``, its mean over users) and ``rr`` (``mrr``).
+        ``unbiased-recall@k``, ``hit@k``. Of the whole list: ``ap`` (or ``map``, its mean over
+        users) and ``rr`` (``mrr``).
 
     Examples
     --------

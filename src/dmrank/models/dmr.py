@@ -19,7 +19,8 @@ from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, NotNegative, Positive, Search, Share, takes
-from dmrank.models.kinds.factored import FactorConfig, FactorModel
+from dmrank.models.kinds.factored import FactorModel
+from dmrank.models.kinds.propensity import PropensityConfig, weigh_rows
 from dmrank.support.arrays import Array, Codes, Floats
 from dmrank.support.layouts import Layout, definite
 from dmrank.training.data import TrainingData
@@ -39,7 +40,7 @@ from dmrank.training.pairwise.parameters import (
 from dmrank.training.pairwise.prior import prior_covariance
 
 
-class DMRConfig(FactorConfig):
+class DMRConfig(PropensityConfig):
     """Parameters of DMR, with the names of the paper in brackets."""
 
     factors: Annotated[Count, Search((10, 20, 40, 80), log=True)] = 10
@@ -138,7 +139,7 @@ class DMR(FactorModel):
 
     def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
-        data = fitting.training_data(config.missing)
+        data = weigh_rows(fitting.training_data(config.missing), ratings, config)
         sigma_prior = prior_covariance(data.values)
         parameters = initial_parameters(
             len(ratings.users),
@@ -230,11 +231,9 @@ class DMR(FactorModel):
     def covariances(self, users: Codes, items: Codes) -> Floats:
         """Return Σ_ui = λ Σ_u + (1−λ) Σ_i of (user, item) pairs, not calibrated."""
         arrays, size, kind = self.arrays, len(self.arrays["aspects"]), self.config.covariance
-        if kind == "identity":
-            return np.tile(np.eye(size), (len(users), 1, 1))
-        if kind == "shared":
-            shared = unpack(arrays["user_covariances"], size).astype(np.float64)
-            return np.tile(shared, (len(users), 1, 1))
+        if kind != "personalized":
+            one = np.eye(size) if kind == "identity" else unpack(arrays["user_covariances"], size)
+            return np.tile(one.astype(np.float64), (len(users), 1, 1))
         of_user = unpack(arrays["user_covariances"][users], size).astype(np.float64)
         of_item = unpack(arrays["item_covariances"][items], size).astype(np.float64)
         return self.config.user_weight * of_user + (1 - self.config.user_weight) * of_item

@@ -31,6 +31,8 @@ class TrainingData(NamedTuple):
         Number of rows of each item (int32); its length is the number of items.
     complete
         Whether no value is missing.
+    row_chances, row_aliases
+        How rows are drawn that do not count alike (`pairwise.row_weights`); empty: all alike.
     """
 
     user_ptr: Int64s
@@ -39,6 +41,8 @@ class TrainingData(NamedTuple):
     row_users: Int32s
     item_counts: Int32s
     complete: bool
+    row_chances: Float32s
+    row_aliases: Int64s
 
 
 def training_data(
@@ -78,6 +82,8 @@ def training_data(
         row_users=np.repeat(np.arange(n_users, dtype=np.int32), np.diff(user_ptr)),
         item_counts=np.bincount(items, minlength=n_items).astype(np.int32),
         complete=not bool(np.isnan(values).any()),
+        row_chances=np.empty(0, dtype=np.float32),
+        row_aliases=np.empty(0, dtype=np.int64),
     )
 
 

@@ -13,6 +13,7 @@ from dmrank.data.training_scale import to_training_scale
 from dmrank.ranking import ItemLists, RankQuery, lists_of
 from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int32s, Int64s
 from dmrank.support.errors import DataError
+from dmrank.training.propensities import popularity_propensities
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +32,8 @@ class HeldOut:
         The aspects of the held-out ratings.
     excluded : ItemLists
         What each user rated before: no candidates.
-    candidates : bool array
-        The items with a training row.
+    item_counts : int array
+        Number of training rows of each item.
     left_out : int
         Held-out rows of users or items without a training row.
     """
@@ -42,7 +43,7 @@ class HeldOut:
     values: Float32s
     aspects: tuple[str, ...]
     excluded: ItemLists
-    candidates: Bools
+    item_counts: Int64s
     left_out: int
 
     @classmethod
@@ -66,10 +67,10 @@ class HeldOut:
                     f"training has {', '.join(train.aspects)}"
                 )
         users, items = codes_in(train.users, train.items, held_out)
-        candidates = np.bincount(train.item_codes, minlength=len(train.items)) > 0
+        counts = np.bincount(train.item_codes, minlength=len(train.items))
         trained = np.diff(train.user_pointer) > 0
         known = (users >= 0) & (items >= 0)
-        known[known] &= trained[users[known]] & candidates[items[known]]
+        known[known] &= trained[users[known]] & (counts[items[known]] > 0)
         rows = np.flatnonzero(known)
         rows = rows[np.lexsort((items[rows], users[rows]))]
         chosen = np.unique(users[rows])
@@ -83,7 +84,7 @@ class HeldOut:
             values=held_out.values[rows],
             aspects=held_out.aspects,
             excluded=lists_of(*seen, chosen),
-            candidates=candidates,
+            item_counts=counts,
             left_out=len(held_out) - len(rows),
         )
 
@@ -99,7 +100,7 @@ class HeldOut:
             values=self.values[kept],
             aspects=self.aspects,
             excluded=lists_of(*self.excluded, which),
-            candidates=self.candidates,
+            item_counts=self.item_counts,
             left_out=self.left_out,
         )
 
@@ -118,6 +119,16 @@ class HeldOut:
         row_user = np.repeat(np.arange(len(self.users)), np.diff(self.items.pointer))
         users = np.bincount(row_user[rows], minlength=len(self.users)) > 0
         return self.select(users, rows)
+
+    @property
+    def candidates(self) -> Bools:
+        """The items with a training row."""
+        return self.item_counts > 0
+
+    @property
+    def propensities(self) -> Floats:
+        """How likely each held-out item was to be met, by its popularity in training."""
+        return popularity_propensities(self.item_counts)[self.items.items]
 
     @property
     def row_users(self) -> Codes:

@@ -67,6 +67,7 @@ class Validator:
         self.metric = metric
         self.users = held_out.users
         self.query = held_out.query(train.primary_aspect)
+        self.propensities = held_out.propensities
 
     def __call__(self, scorer: RanksItems, threads: int | None = None) -> float:
         """Return the mean metric of a model; its scorer knows all users."""
@@ -75,4 +76,5 @@ class Validator:
     def per_user(self, scorer: RanksItems, threads: int | None = None) -> Floats:
         """Return the metric of each user in `self.users`."""
         ranks = scorer.ranks(self.users, self.query, threads)
-        return self.metric(ranks, self.query.gains, self.query.items.pointer)
+        gains, pointer = self.query.gains, self.query.items.pointer
+        return self.metric(ranks, gains, pointer, propensities=self.propensities)

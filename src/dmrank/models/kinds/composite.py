@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from inspect import isabstract
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -48,10 +49,7 @@ class CompositeConfig(Config):
     @field_validator("members", mode="before")
     @classmethod
     def _named(cls, given: object) -> dict[str, dict[str, Any]]:
-        members = _by_name(given)
-        for name, parameters in members.items():
-            make_config(member_kind(name).Config, parameters)
-        return members
+        return check_members(members_by_name(given))
 
     @classmethod
     def parts(cls) -> dict[str, type[Config]]:
@@ -60,7 +58,7 @@ class CompositeConfig(Config):
     @classmethod
     def gathered(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
         given = dict(parameters)
-        members = _by_name(given.pop("members", cls.model_fields["members"].default))
+        members = members_by_name(given.pop("members", cls.model_fields["members"].default))
         changed = "members" in parameters
         for name in list(given):
             part, dot, inner = name.partition(".")
@@ -79,7 +77,7 @@ class CompositeConfig(Config):
         return given | ({"members": members} if changed else {})
 
 
-def _by_name(given: object) -> dict[str, dict[str, Any]]:
+def members_by_name(given: object) -> dict[str, dict[str, Any]]:
     """Return members by name: from names, models that are not fitted, or names with parameters."""
     if isinstance(given, Mapping):
         return {_plain(name): dict(parameters) for name, parameters in given.items()}
@@ -97,16 +95,30 @@ def _by_name(given: object) -> dict[str, dict[str, Any]]:
     return named
 
 
+def check_members(members: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return members by name if there are such models with such parameters."""
+    for name, parameters in members.items():
+        make_config(member_kind(name).Config, parameters)
+    return members
+
+
 def _plain(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
 
 
 def member_kind(name: str) -> type[Model]:
     """Return the class of a member."""
-    kinds = {_plain(each): kind for each, kind in Model.registry().items()}
+    registry = Model.registry().items()
+    kinds = {_plain(each): kind for each, kind in registry if not isabstract(kind)}
     if name not in kinds:
         raise ConfigError(f"there is no model {name!r}; {did_you_mean(name, kinds)}")
     return kinds[name]
+
+
+def unfitted_member(name: str, parameters: Mapping[str, Any], config: Config) -> Model:
+    """Return a member that takes over from a model what it is not given itself."""
+    shared = {each: getattr(config, each) for each in _SHARED}
+    return member_kind(name)(**{**shared, **parameters})
 
 
 class Parts(NamedTuple):
@@ -169,8 +181,7 @@ class CompositeModel(Model):
 
     def member(self, name: str, parameters: Mapping[str, Any]) -> Model:
         """Return an unfitted member."""
-        shared = {each: getattr(self.config, each) for each in _SHARED}
-        return member_kind(name)(**{**shared, **parameters})
+        return unfitted_member(name, parameters, self.config)
 
     def fitted_member(
         self, name: str, parameters: Mapping[str, Any], catalogue: Catalogue

@@ -85,7 +85,8 @@ def preference_curve(
                     query.candidates,
                     threads=threads,
                 )
-                values = metric(ranks, np.nan_to_num(query.gains), query.items.pointer)
+                gains, pointer = np.nan_to_num(query.gains), query.items.pointer
+                values = metric(ranks, gains, pointer, propensities=some.propensities)
                 totals[n, k] += np.nansum(values)
                 counts[n, k] += (~np.isnan(values)).sum()
     rated = counts[0] > 0

@@ -14,6 +14,7 @@ from dmrank.support.errors import ConfigError
 from dmrank.training.pairwise.covariances import PriorWeights, RootUpdate
 from dmrank.training.pairwise.criterion import IDENTITY, PERSONALIZED, SHARED, Criterion
 from dmrank.training.pairwise.parameters import Covariance
+from dmrank.training.pairwise.row_weights import expected_draws
 from dmrank.training.pairwise.settings import FactorSettings, SamplerSettings
 
 if TYPE_CHECKING:
@@ -156,7 +157,12 @@ def criterion_of(settings: StepSettings, data: TrainingData) -> Criterion:
 def prior_weights(settings: StepSettings, data: TrainingData) -> PriorWeights:
     """Return 1/n_u and 1/(n_i + n/N): a prior counts once per pass over the data."""
     rows = len(data.items)
-    counts = np.array([rows]) if settings.covariance == "shared" else np.diff(data.user_ptr)
-    by_users = 1.0 / np.maximum(counts, 1)
-    by_items = 1.0 / (data.item_counts + rows / len(data.item_counts))
+    draws = 1 + (1 - settings.rated_share) * (expected_draws(data) - 1)
+    of_users = np.bincount(data.row_users, draws, minlength=len(data.user_ptr) - 1)
+    of_items = np.bincount(data.items, draws, minlength=len(data.item_counts))
+    if settings.covariance == "shared":
+        of_users = np.array([rows])
+    # A user with fewer draws than one has none, or rows that hardly count.
+    by_users = 1.0 / np.maximum(of_users, 1)
+    by_items = 1.0 / (of_items + rows / len(of_items))
     return PriorWeights(by_users.astype(np.float32), by_items.astype(np.float32))

@@ -111,6 +111,16 @@ def _draw_other_item(stream: np.uint64, pair: int, draw: int, item: int, n_items
 
 
 @inlined
+def _draw_row(data: TrainingData, stream: np.uint64, pair: int, draw: int, is_rated: bool) -> int:
+    """Return the row of (u, i): of a pair with an unrated j, as often as the row counts."""
+    place = uniform(stream, pair, draw) * data.items.shape[0]
+    row = int(place)
+    if not is_rated and data.row_chances.shape[0] > 0 and place - row >= data.row_chances[row]:
+        row = data.row_aliases[row]
+    return row
+
+
+@inlined
 def _draw_codes(
     data: TrainingData,
     rated_share: float,
@@ -121,10 +131,11 @@ def _draw_codes(
 ) -> int:
     """Draw u, i and j of a pair and return the row of (u, i); j is i if u has rated no other."""
     draw = attempt * _DRAWS_PER_ATTEMPT
-    row = uniform_below(stream, pair, draw, data.items.shape[0])
+    is_rated = uniform(stream, pair, draw + 1) < rated_share
+    row = _draw_row(data, stream, pair, draw, is_rated)
     user = data.row_users[row]
     item = data.items[row]
-    if uniform(stream, pair, draw + 1) < rated_share:
+    if is_rated:
         begin = data.user_ptr[user]
         others = data.user_ptr[user + 1] - begin - 1
         other_row = begin + uniform_below(stream, pair, draw + 2, others)
@@ -158,7 +169,7 @@ def _prefetch_rows(data: TrainingData, stream: np.uint64, start: int, end: int) 
     """Ask for the rows of the first attempts, so that memory is waited for once, not per pair."""
     K = data.values.shape[1]
     for pair in range(start, end):
-        row = uniform_below(stream, pair, 0, data.items.shape[0])
+        row = _draw_row(data, stream, pair, 0, False)
         prefetch(data.row_users, row)
         prefetch(data.items, row)
         prefetch(data.values, row * K)
@@ -171,8 +182,8 @@ def draw_pairs(
 ) -> None:
     """Draw the pairs ``start`` to ``end`` of a batch.
 
-    (u, i) is uniform over the rows; with probability ``rated_share`` j is uniform over the other
-    items that u has rated, else over all items but i.
+    With probability ``rated_share`` j is uniform over the other items that u has rated, and (u, i)
+    over the rows; else j is uniform over all items but i, and a row is drawn as often as it counts.
     """
     _prefetch_rows(data, stream, start, end)
     rows = np.empty(end - start, np.int64)

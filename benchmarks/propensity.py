@@ -1,0 +1,143 @@
+"""Exposure bias: DMR whose pairs count by the inverse of how likely their item was to be met.
+
+    python benchmarks/propensity.py --planted [--seeds 1 2 3]
+    python benchmarks/propensity.py --files yahoo-movies tripadvisor beeradvocate
+
+Planted: `make_ratings` draws what users meet by popularity, which says nothing of taste, and what
+they choose of that by taste. The truth of a list is the recall of choices that popularity does not
+hide: Σ_i chosen_ui [rank_ui ≤ 10] / Σ_i chosen_ui over all unrated items, with chosen the planted
+probability of choosing what was met. Beside it: what test ratings say, plainly, self-normalised
+with the planted propensities, and with those by popularity, which a real file has.
+
+Files: fitted on train of seed 1, judged on validation, which also stops the training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dmrank
+from dmrank.data.synthetic import HIGH, LOW, Synthetic
+from dmrank.metrics import Recall, UnbiasedRecall
+from dmrank.training.held_out import HeldOut
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")
+HOW: dict[str, dict[str, Any]] = {
+    "none": {},
+    "popularity": {"propensity": "popularity"},
+    "ease": {"propensity": "ease"},
+}
+OF_FILES = {"factors": 40, "regularization": 0.02, "popularity_start": 0.0, "patience": 4} | {
+    "family": "student",
+    "hard_negatives": 5,
+}
+TASTE = 1.5
+METRICS = ("ndcg@10", "recall@10", "unbiased-recall@10", "coverage@10")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--planted", action="store_true")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
+    parser.add_argument("--files", nargs="*", choices=FILES, default=[])
+    parser.add_argument("--threads", type=int)
+    options = parser.parse_args()
+    if options.planted:
+        planted(options.seeds, options.threads)
+    for file in options.files:
+        real(file, options.threads)
+
+
+def planted(seeds: list[int], threads: int | None) -> None:
+    """Print the truth of lists, and what three estimators say of it."""
+    columns = ("truth", "plain", "planted θ", "popularity θ")
+    values: dict[str, list[list[float]]] = {}
+    for seed in seeds:
+        synthetic = dmrank.make_ratings(2_000, 1_000, 60_000, taste=TASTE, seed=seed)
+        split = synthetic.ratings.split(seed=seed)
+        for name, model in contenders(threads):
+            fitted = model.fit(split.train)
+            values.setdefault(name, []).append(recalls(fitted, split, synthetic))
+    row = "| {} |" + " {} |" * len(columns)
+    print(row.format("model", *columns))
+    for name, of_seeds in values.items():
+        mean, deviation = np.mean(of_seeds, axis=0), np.std(of_seeds, axis=0, ddof=1)
+        shown = [f"{m:.4f} ± {d:.4f}" for m, d in zip(mean, deviation, strict=True)]
+        print(row.format(name, *shown))
+
+
+def contenders(threads: int | None) -> Iterator[tuple[str, dmrank.Model]]:
+    yield "Popularity", dmrank.Popularity()
+    yield "EASE", dmrank.EASE(threads=threads)
+    # No validation: that by which training would stop has the bias, too.
+    for name, how in HOW.items():
+        model = dmrank.DMR(iterations=6_000, factors=20, seed=1, threads=threads, **how)
+        yield f"DMR, propensity: {name}", model
+
+
+def recalls(model: dmrank.Model, split: dmrank.Split, synthetic: Synthetic) -> list[float]:
+    """Return the true recall@10 of a model's lists, and three estimates of it."""
+    truth, train = synthetic.truth, split.train
+    held_out = HeldOut.from_ratings(train, split.test, also_seen=split.validation)
+    ranks = ranks_of_all(model, held_out)
+    item = held_out.items.items
+    own = ranks[np.repeat(np.arange(len(held_out.users)), np.diff(held_out.items.pointer)), item]
+    met = truth.popularity / truth.popularity.max()
+    flat = (own, np.ones(len(own)), held_out.items.pointer)
+    estimates = [
+        Recall(10)(*flat),
+        UnbiasedRecall(10)(*flat, propensities=met[item]),
+        UnbiasedRecall(10)(*flat, propensities=held_out.propensities),
+    ]
+    return [true_recall(ranks, held_out, synthetic), *map(float, map(np.mean, estimates))]
+
+
+def ranks_of_all(model: dmrank.Model, held_out: HeldOut) -> np.ndarray:
+    """Return the rank of every candidate in every list; 0 for what is none."""
+    weights = model.weights("overall")
+    scores = model.score_block(held_out.users, weights).astype(np.float64)
+    scores[:, ~held_out.candidates] = -np.inf
+    pointer, items = held_out.excluded
+    rows = np.repeat(np.arange(len(held_out.users)), np.diff(pointer))
+    scores[rows, items] = -np.inf
+    order = np.argsort(-scores, axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(1, scores.shape[1] + 1)[None], axis=1)
+    ranks[np.isneginf(scores)] = 0
+    return ranks
+
+
+def true_recall(ranks: np.ndarray, held_out: HeldOut, synthetic: Synthetic) -> float:
+    truth, items = synthetic.truth, np.arange(ranks.shape[1])
+    overall = np.array([truth.mean(np.array([u]), items)[:, 0] for u in held_out.users])
+    chosen = np.exp(TASTE * (np.clip(overall, LOW, HIGH) - HIGH)) * (ranks > 0)
+    found = np.where(ranks <= 10, chosen, 0).sum(axis=1)
+    return float(np.mean(found / chosen.sum(axis=1)))
+
+
+def real(file: str, threads: int | None) -> None:
+    """Print what propensities do to lists of a file."""
+    whole = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False).split(seed=1)
+    # What is held out is not to be recommended: nothing is, but what is judged.
+    nothing = whole.validation.select(np.zeros(len(whole.validation), dtype=np.bool_))
+    split = dmrank.Split(whole.train, nothing, whole.validation)
+    for stop in ("ndcg@10", "unbiased-recall@10"):
+        for name, how in HOW.items():
+            started = time.perf_counter()
+            model = dmrank.DMR(validation_metric=stop, threads=threads, **OF_FILES, **how)
+            model.fit(split.train, validation=split.test)
+            seconds = time.perf_counter() - started
+            report = dmrank.evaluate({"DMR": model}, split, metrics=METRICS, aspects=["overall"])
+            shown = " | ".join(f"{report.mean('DMR', metric):.4f}" for metric in METRICS)
+            print(f"| {file} | {stop} | {name} | {shown} | {seconds:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
