@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from inspect import isabstract
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,16 +21,20 @@ from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.models.base import Model
-from dmrank.models.config import Config, make_config
+from dmrank.models.config import Config
 from dmrank.models.kinds.member_fits import MemberFits
+from dmrank.models.kinds.member_names import (
+    check_members,
+    member_kind,
+    members_by_name,
+    unfitted_member,
+)
 from dmrank.support.arrays import Array
 from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.support.lazy_arrays import names_of
 from dmrank.support.progress import bar
 from dmrank.training.held_out import HeldOut
 
-#: Parameters that a member takes over unless it is given its own.
-_SHARED = ("seed", "threads", "validation_metric", "validation_users")
 #: Share of the ratings that is held out where no validation ratings are given.
 _HELD_OUT = 0.15
 #: With fewer held-out users nothing is learned from them.
@@ -75,50 +78,6 @@ class CompositeConfig(Config):
                 known = [*cls.model_fields, *(f"{each}." for each in members)]
                 raise ConfigError(f"there is no parameter {name!r}; {did_you_mean(name, known)}")
         return given | ({"members": members} if changed else {})
-
-
-def members_by_name(given: object) -> dict[str, dict[str, Any]]:
-    """Return members by name: from names, models that are not fitted, or names with parameters."""
-    if isinstance(given, Mapping):
-        return {_plain(name): dict(parameters) for name, parameters in given.items()}
-    if isinstance(given, str | Model) or not hasattr(given, "__iter__"):
-        raise ConfigError(
-            f"members={given!r}: give models or their names, such as ['EASE', 'IALS']"
-        )
-    named: dict[str, dict[str, Any]] = {}
-    for each in given:
-        name = _plain(type(each).__name__ if isinstance(each, Model) else str(each))
-        if name in named:
-            raise ConfigError(f"members name {name} twice: give each once")
-        # What was given, not the defaults, so that shared parameters stay shared.
-        named[name] = dict(each.given) if isinstance(each, Model) else {}
-    return named
-
-
-def check_members(members: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return members by name if there are such models with such parameters."""
-    for name, parameters in members.items():
-        make_config(member_kind(name).Config, parameters)
-    return members
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
-
-
-def member_kind(name: str) -> type[Model]:
-    """Return the class of a member."""
-    registry = Model.registry().items()
-    kinds = {_plain(each): kind for each, kind in registry if not isabstract(kind)}
-    if name not in kinds:
-        raise ConfigError(f"there is no model {name!r}; {did_you_mean(name, kinds)}")
-    return kinds[name]
-
-
-def unfitted_member(name: str, parameters: Mapping[str, Any], config: Config) -> Model:
-    """Return a member that takes over from a model what it is not given itself."""
-    shared = {each: getattr(config, each) for each in _SHARED}
-    return member_kind(name)(**{**shared, **parameters})
 
 
 class Parts(NamedTuple):

@@ -17,8 +17,8 @@ from scipy.optimize import isotonic_regression
 from dmrank.data.ratings import Ratings
 from dmrank.data.splitting import fold_parts
 from dmrank.models.base import Model
-from dmrank.models.kinds.composite import check_members, members_by_name, unfitted_member
 from dmrank.models.kinds.factored import FactorConfig
+from dmrank.models.kinds.member_names import check_members, members_by_name, unfitted_member
 from dmrank.support.arrays import Bools, Codes, Float32s, Floats
 from dmrank.support.errors import ConfigError
 from dmrank.training.data import TrainingData
@@ -59,7 +59,7 @@ class PropensityConfig(FactorConfig):
     propensity: Propensity = None
     """Whether pairs with an unrated item count by the inverse of how likely the rated one was met:
     by its popularity, or by a model of who comes to what, such as ``"ease"``."""
-    largest_weight: Annotated[float, Field(ge=1)] = 10.0
+    largest_weight: Annotated[float, Field(ge=1)] = 3.0
     """The most that `propensity` lets such a pair count, in times what the median one does."""
 
 
