@@ -6,8 +6,9 @@
 Planted: `make_ratings` draws what users meet by popularity, which says nothing of taste, and what
 they choose of that by taste. The truth of a list is the recall of choices that popularity does not
 hide: Σ_i chosen_ui [rank_ui ≤ 10] / Σ_i chosen_ui over all unrated items, with chosen the planted
-probability of choosing what was met. Beside it: what test ratings say, plainly, self-normalised
-with the planted propensities, and with those by popularity, which a real file has.
+probability of choosing what was met. Beside it: what test ratings say, plainly; self-normalised
+with the planted propensities, per user and over all ratings together; and with those by popularity,
+which a real file has.
 
 Files: fitted on train of seed 1, judged on validation, which also stops the training.
 """
@@ -18,13 +19,14 @@ import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 import dmrank
 from dmrank.data.synthetic import HIGH, LOW, Synthetic
-from dmrank.metrics import Recall, UnbiasedRecall
+from dmrank.metrics import UnbiasedRecall
+from dmrank.support.arrays import Float32s, Floats, Int64s
 from dmrank.training.held_out import HeldOut
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -38,6 +40,7 @@ OF_FILES = {"factors": 40, "regularization": 0.02, "popularity_start": 0.0, "pat
     "family": "student",
     "hard_negatives": 5,
 }
+OF_PLANTED = {"iterations": 6_000, "factors": 20, "regularization": 0.03, "popularity_start": 0.0}
 TASTE = 1.5
 METRICS = ("ndcg@10", "recall@10", "unbiased-recall@10", "coverage@10")
 
@@ -57,12 +60,12 @@ def main() -> None:
 
 def planted(seeds: list[int], threads: int | None) -> None:
     """Print the truth of lists, and what three estimators say of it."""
-    columns = ("truth", "plain", "planted θ", "popularity θ")
+    columns = ("truth", "plain", "planted θ", "planted θ, pooled", "popularity θ")
     values: dict[str, list[list[float]]] = {}
     for seed in seeds:
         synthetic = dmrank.make_ratings(2_000, 1_000, 60_000, taste=TASTE, seed=seed)
         split = synthetic.ratings.split(seed=seed)
-        for name, model in contenders(threads):
+        for name, model in contenders(synthetic.truth.popularity, threads):
             fitted = model.fit(split.train)
             values.setdefault(name, []).append(recalls(fitted, split, synthetic))
     row = "| {} |" + " {} |" * len(columns)
@@ -73,13 +76,28 @@ def planted(seeds: list[int], threads: int | None) -> None:
         print(row.format(name, *shown))
 
 
-def contenders(threads: int | None) -> Iterator[tuple[str, dmrank.Model]]:
+class Met(dmrank.Model):
+    """Knows what is met, and nothing else."""
+
+    Config = dmrank.Config
+    #: The planted popularity.
+    popularity: ClassVar[Floats]
+
+    def learn(self, fitting: dmrank.Fitting) -> None:  # noqa: ARG002
+        self.arrays = {"items": self.popularity.astype(np.float32)[:, None]}
+
+    def scoring_vectors(self, weights: Float32s) -> dmrank.Vectors:  # noqa: ARG002
+        users = np.ones((len(self.catalogue.users), 1), np.float32)
+        return dmrank.Vectors(users, self.arrays["items"])
+
+
+def contenders(popularity: Floats, threads: int | None) -> Iterator[tuple[str, dmrank.Model]]:
     yield "Popularity", dmrank.Popularity()
     yield "EASE", dmrank.EASE(threads=threads)
-    # No validation: that by which training would stop has the bias, too.
-    for name, how in HOW.items():
-        model = dmrank.DMR(iterations=6_000, factors=20, seed=1, threads=threads, **how)
-        yield f"DMR, propensity: {name}", model
+    Met.popularity = popularity
+    for name, how in (HOW | {"what is planted": {"propensity": Met()}}).items():
+        # No validation: that by which training would stop has the bias, too.
+        yield f"DMR, propensity: {name}", dmrank.DMR(threads=threads, **OF_PLANTED, **how)
 
 
 def recalls(model: dmrank.Model, split: dmrank.Split, synthetic: Synthetic) -> list[float]:
@@ -91,15 +109,17 @@ def recalls(model: dmrank.Model, split: dmrank.Split, synthetic: Synthetic) -> l
     own = ranks[np.repeat(np.arange(len(held_out.users)), np.diff(held_out.items.pointer)), item]
     met = truth.popularity / truth.popularity.max()
     flat = (own, np.ones(len(own)), held_out.items.pointer)
-    estimates = [
-        Recall(10)(*flat),
-        UnbiasedRecall(10)(*flat, propensities=met[item]),
-        UnbiasedRecall(10)(*flat, propensities=held_out.propensities),
+    unbiased = UnbiasedRecall(10)
+    return [
+        true_recall(ranks, held_out, synthetic),
+        float(unbiased(*flat).mean()),
+        float(unbiased(*flat, propensities=met[item]).mean()),
+        float(np.average(own <= 10, weights=1 / met[item])),
+        float(unbiased(*flat, propensities=held_out.propensities).mean()),
     ]
-    return [true_recall(ranks, held_out, synthetic), *map(float, map(np.mean, estimates))]
 
 
-def ranks_of_all(model: dmrank.Model, held_out: HeldOut) -> np.ndarray:
+def ranks_of_all(model: dmrank.Model, held_out: HeldOut) -> Int64s:
     """Return the rank of every candidate in every list; 0 for what is none."""
     weights = model.weights("overall")
     scores = model.score_block(held_out.users, weights).astype(np.float64)
@@ -114,7 +134,7 @@ def ranks_of_all(model: dmrank.Model, held_out: HeldOut) -> np.ndarray:
     return ranks
 
 
-def true_recall(ranks: np.ndarray, held_out: HeldOut, synthetic: Synthetic) -> float:
+def true_recall(ranks: Int64s, held_out: HeldOut, synthetic: Synthetic) -> float:
     truth, items = synthetic.truth, np.arange(ranks.shape[1])
     overall = np.array([truth.mean(np.array([u]), items)[:, 0] for u in held_out.users])
     chosen = np.exp(TASTE * (np.clip(overall, LOW, HIGH) - HIGH)) * (ranks > 0)
