@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
-#: Rooms, and the tests that should notice.
+#: Rooms, and the tests that should notice, beside the examples of the room itself.
 ROOMS = {
     "directional": "tests/directional",
     "metrics": "tests/metrics",
@@ -32,7 +32,7 @@ CONFIG = """[cosmic-ray]
 module-path = "src/dmrank/{room}"
 timeout = {timeout}
 excluded-modules = []
-test-command = "{python} -m pytest -q -x -p no:cacheprovider {tests}"
+test-command = "{python} -m pytest -q -x -p no:cacheprovider {tests} src/dmrank/{room}"
 
 [cosmic-ray.distributor]
 name = "local"

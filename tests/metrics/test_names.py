@@ -7,12 +7,15 @@ import pytest
 from dmrank.metrics import (
     NDCG,
     AveragePrecision,
+    Contrast,
     Coverage,
     HitRate,
+    ListLift,
     Metric,
     Precision,
     Recall,
     ReciprocalRank,
+    UnbiasedRecall,
     parse_any_metric,
     parse_metric,
 )
@@ -29,11 +32,14 @@ from dmrank.support.errors import ConfigError
         ("rr", ReciprocalRank()),
         ("precision@5", Precision(5)),
         ("recall@20", Recall(20)),
+        ("unbiased-recall@20", UnbiasedRecall(20)),
         ("hit@1", HitRate(1)),
     ],
 )
 def test_a_metric_prints_as_its_name(name: str, metric: Metric) -> None:
     assert str(metric) == name
+    # A value: it can be a key, and does not change.
+    assert {metric: name}[parse_metric(name)] == name
     assert parse_metric(name) == metric
     assert parse_any_metric(name) == metric
 
@@ -45,6 +51,20 @@ def test_coverage_is_no_metric_of_single_users() -> None:
         parse_metric("coverage@10")
     with pytest.raises(ConfigError, match="did you mean 'coverage@10'"):
         parse_any_metric("coverag@10")
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("contrast", Contrast()),
+        ("contrast-calibrated", Contrast(calibrated=True)),
+        ("lift@5", ListLift(5)),
+        ("specific-lift@5", ListLift(5, specific=True)),
+    ],
+)
+def test_metrics_of_a_model_as_a_whole_have_names(name: str, metric: Contrast | ListLift) -> None:
+    assert str(metric) == name
+    assert parse_any_metric(name) == metric
 
 
 def test_the_mean_over_users_may_be_named_instead() -> None:

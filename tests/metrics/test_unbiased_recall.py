@@ -8,7 +8,7 @@ from dmrank.metrics import Recall, UnbiasedRecall, parse_metric
 
 
 def test_without_propensities_it_is_recall() -> None:
-    ranks, gains, pointer = [1, 20, 3, 30], [5.0, 1.0, 2.0, 3.0], [0, 3, 4]
+    ranks, gains, pointer = [1, 20, 3, 30, 2], [5.0, 1.0, 2.0, 3.0, 4.0], [0, 3, 4, 5]
     np.testing.assert_array_equal(
         UnbiasedRecall(10)(ranks, gains, pointer), Recall(10)(ranks, gains, pointer)
     )
