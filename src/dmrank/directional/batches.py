@@ -163,8 +163,16 @@ def _load_rows(
 
     What stands at dropped aspects, be it NaN, is not looked at.
     """
+    complete = not _any_dropped(differences, first, count)
     for lane in range(LANES):
         row = first + min(lane, count - 1)
+        if complete:
+            for i in range(block.aspects):
+                block.difference[i, lane] = differences[row, i]
+                block.mean[i, lane] = means[row, i]
+                for j in range(i + 1):
+                    block.covariance[packed(i, j), lane] = scales[row, i, j]
+            continue
         for i in range(block.aspects):
             dropped = np.isnan(differences[row, i])
             block.difference[i, lane] = differences[row, i]
@@ -173,6 +181,15 @@ def _load_rows(
                 unseen = dropped or np.isnan(differences[row, j])
                 element = 0.0 if unseen else scales[row, i, j]
                 block.covariance[packed(i, j), lane] = element
+
+
+@compiled
+def _any_dropped(differences: Float32s, first: int, count: int) -> bool:
+    total = np.float32(0.0)
+    for row in range(first, first + count):
+        for i in range(differences.shape[1]):
+            total += np.float32(0.0) * differences[row, i]
+    return np.isnan(total)
 
 
 @compiled

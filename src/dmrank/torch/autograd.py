@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import torch
@@ -83,6 +84,10 @@ class _LogLikelihood(Function):
 
         found = _LogLikelihood.apply(*map(lead, inputs, in_dims))  # type: ignore[no-untyped-call]
         return found, tuple(None if tensor is None else 0 for tensor in found)
+
+
+# PyTorch asks for it at every call, and Python makes it anew each time unless it is noted.
+_LogLikelihood.forward.__signature__ = signature(_LogLikelihood.forward)  # type: ignore[attr-defined]
 
 
 def _times(gradient: Tensor, derivative: Tensor | None) -> Tensor | None:

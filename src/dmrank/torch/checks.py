@@ -116,7 +116,7 @@ def _broadcasts(batch: tuple[int, ...], leading: tuple[int, ...]) -> bool:
 def check_values(value: Tensor, pairs: Pairs, kind: ScaleKind) -> None:
     """Refuse numbers of which there is no log-likelihood, and say which pair has them."""
     difference, mean = pairs.difference, pairs.mean
-    if not _is_repeated(pairs.kept):
+    if not pairs.masks_nothing():
         difference = torch.where(pairs.kept, difference, 0.0)
         mean = torch.where(pairs.kept, mean, 0.0)
     # A sum is the quickest way to look at all numbers. A value need not show what is wrong: the
@@ -131,11 +131,6 @@ def check_values(value: Tensor, pairs: Pairs, kind: ScaleKind) -> None:
     if pairs.scale is not None:
         _refuse_first(_is_improper(pairs, kind), kind, _PROPER[kind])
     _refuse_first(torch.isnan(value), "loss", "is not a number")
-
-
-def _is_repeated(kept: Tensor) -> bool:
-    """Return whether nothing is masked: one True stands for all."""
-    return not any(kept.stride())
 
 
 _PROPER = {

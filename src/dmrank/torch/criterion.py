@@ -38,6 +38,10 @@ class Pairs(NamedTuple):
     scale: Tensor | None
     eta: Tensor | None
 
+    def masks_nothing(self) -> bool:
+        """Return whether no mask was given: one True stands for all."""
+        return not any(self.kept.stride())
+
 
 class Gradients(NamedTuple):
     """Gradients of the log-likelihood, 0 for dropped aspects and pairs without a direction."""

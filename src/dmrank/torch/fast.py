@@ -21,7 +21,10 @@ def evaluate(pairs: Pairs, family: Family, are_roots: bool) -> tuple[Tensor, Ten
     """
     assert pairs.scale is not None
     K = pairs.mean.shape[-1]
-    difference = torch.where(pairs.kept, pairs.difference, torch.nan).reshape(-1, K).contiguous()
+    difference = pairs.difference
+    if not pairs.masks_nothing():
+        difference = torch.where(pairs.kept, difference, torch.nan)
+    difference = difference.reshape(-1, K).contiguous()
     mean = pairs.mean.reshape(-1, K).contiguous()
     scale = pairs.scale.reshape(-1, K, K).contiguous()
     value, by_mean, by_scale = (torch.empty_like(like) for like in (mean[:, 0], mean, scale))

@@ -200,7 +200,7 @@ def directional_loss(
         eta = None if eta is None else eta.to(dtype)
         pairs = _aligned(mean.to(dtype), difference.to(dtype), mask, kind, scale, eta)
         losses = -directional_log_likelihood(pairs, ray, kind)
-        return _reduce(losses, pairs, weight, reduction)
+        return _reduce(losses, _has_direction(pairs, mask), weight, reduction)
 
 
 def _family(
@@ -283,14 +283,23 @@ def _expanded(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     return tensor if tensor.shape == shape else tensor.expand(shape)
 
 
-def _reduce(losses: Tensor, pairs: Pairs, weight: Tensor | None, reduction: Reduction) -> Tensor:
-    has_direction = (pairs.kept & (pairs.difference != 0)).any(-1)
+def _has_direction(pairs: Pairs, mask: Tensor | None) -> Tensor:
+    difference = pairs.difference
+    if mask is not None:
+        difference = torch.where(pairs.kept, difference, 0.0)
+    # The largest of numbers is found sooner than whether any of as many bits is set.
+    return difference.abs().amax(-1) != 0
+
+
+def _reduce(
+    losses: Tensor, has_direction: Tensor, weight: Tensor | None, reduction: Reduction
+) -> Tensor:
+    if reduction == "none":
+        return losses if weight is None else losses * weight.to(losses.dtype)
     weights = has_direction.to(losses.dtype)
     if weight is not None:
         weight = weight.to(losses.dtype)
         losses, weights = losses * weight, weights * weight
-    if reduction == "none":
-        return losses
     if reduction == "sum":
         return losses.sum()
     total = weights.sum()
