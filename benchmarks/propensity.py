@@ -8,7 +8,7 @@ they choose of that by taste. The truth of a list is the recall of choices that 
 hide: Σ_i chosen_ui [rank_ui ≤ 10] / Σ_i chosen_ui over all unrated items, with chosen the planted
 probability of choosing what was met. Beside it: what test ratings say, plainly; self-normalised
 with the planted propensities, per user and over all ratings together; and with those by popularity,
-which a real file has.
+which a real file has. Means over the seeds, the last with its standard error.
 
 Files: fitted on train of seed 1, judged on validation, which also stops the training.
 """
@@ -68,12 +68,14 @@ def planted(seeds: list[int], threads: int | None) -> None:
         for name, model in contenders(synthetic.truth.popularity, threads):
             fitted = model.fit(split.train)
             values.setdefault(name, []).append(recalls(fitted, split, synthetic))
-    row = "| {} |" + " {} |" * len(columns)
-    print(row.format("model", *columns))
+    row = "| {} |" + " {} |" * (len(columns) + 1)
+    print(row.format("model", *columns, "truth − that of DMR without"))
+    unweighted = np.array(values["DMR, propensity: none"])[:, 0]
     for name, of_seeds in values.items():
-        mean, deviation = np.mean(of_seeds, axis=0), np.std(of_seeds, axis=0, ddof=1)
-        shown = [f"{m:.4f} ± {d:.4f}" for m, d in zip(mean, deviation, strict=True)]
-        print(row.format(name, *shown))
+        change = np.array(of_seeds)[:, 0] - unweighted
+        error = change.std(ddof=1) / np.sqrt(len(seeds))
+        shown = [f"{mean:.4f}" for mean in np.mean(of_seeds, axis=0)]
+        print(row.format(name, *shown, f"{change.mean():+.4f} ± {error:.4f}"))
 
 
 class Met(dmrank.Model):
