@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from itertools import product
 from typing import NamedTuple
 
 import torch
@@ -80,17 +81,22 @@ def draw(pairs: int, aspects: int, generator: torch.Generator) -> Cases:
     return Cases(mean, difference, uniform(pairs, aspects) < 0.8, root, eta, margin)
 
 
-def quadrature(cases: Cases, family: str, mean: Tensor, sigma: Tensor, eta: Tensor) -> Tensor:
-    """Return −ln ∫ p(γd) dγ from the margin on, 0 without a direction."""
+def quadrature(
+    cases: Cases, family: str, density: str, mean: Tensor, sigma: Tensor, eta: Tensor
+) -> Tensor:
+    """Return −ln ∫ p(γd) dγ from the margin on, 0 without a direction.
+
+    Of a direction among all directions the integrand has the factor γ^(K−1).
+    """
     kept = cases.mask
     both = kept[:, :, None] & kept[:, None, :]
     sigma = torch.where(both, sigma, torch.eye(kept.shape[1], dtype=sigma.dtype))
     columns = torch.stack([torch.where(kept, v, 0.0) for v in (cases.difference, mean)], dim=-1)
     root = torch.linalg.cholesky(sigma)
     y, z = torch.linalg.solve_triangular(root, columns, upper=False).unbind(-1)
-    K = kept.sum(-1).double()
+    K = kept.sum(-1).clamp(min=1).double()
     has_direction = (columns[..., 0] != 0).any(-1)
-    start, steps, log_weights = _rule(y.detach(), z.detach(), cases, family)
+    start, steps, gamma, log_weights = _rule(y.detach(), z.detach(), cases, family)
     # |γy − z|² at the start, and how much more it is further on: squares of far tails are large.
     off = start[:, None] * y - z
     first = off.square().sum(-1)
@@ -104,13 +110,15 @@ def quadrature(cases: Cases, family: str, mean: Tensor, sigma: Tensor, eta: Tens
         )
         at_start = norm - 0.5 * (eta + K) * torch.log1p(first / eta)
         log_p = -0.5 * (eta + K)[:, None] * torch.log1p(more / (eta + first)[:, None])
+    if density == "direction":
+        log_p = log_p + torch.special.xlogy(K[:, None] - 1, gamma)
     log_determinant = torch.log(torch.diagonal(root, dim1=-2, dim2=-1)).sum(-1)
     value = at_start + torch.logsumexp(log_p + log_weights, dim=-1) - log_determinant
     return torch.where(has_direction, -value, 0.0)
 
 
-def _rule(y: Tensor, z: Tensor, cases: Cases, family: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Return where to start, the peak or ξ; steps from there, up and down to ξ; log weights."""
+def _rule(y: Tensor, z: Tensor, cases: Cases, family: str) -> tuple[Tensor, ...]:
+    """Return where to start, the peak or ξ; steps from there, up and down to ξ; γ; log weights."""
     A = y.square().sum(-1)
     A = torch.where(A > 0, A, 1.0)
     peak = (y * z).sum(-1) / A
@@ -123,10 +131,12 @@ def _rule(y: Tensor, z: Tensor, cases: Cases, family: str) -> tuple[Tensor, Tens
     depth = (start - cases.margin)[:, None]
     share = depth / (depth + up)
     steps = torch.cat([up, -up * share], dim=-1)
-    return start, steps, torch.log(torch.cat([weights, weights * share**2], dim=-1))
+    # Not by subtraction: near ξ = 0 there would be nothing left.
+    gamma = torch.cat([start[:, None] + up, cases.margin + depth * share], dim=-1)
+    return start, steps, gamma, torch.log(torch.cat([weights, weights * share**2], dim=-1))
 
 
-def largest_errors(cases: Cases, family: str, kind: str) -> dict[str, float]:
+def largest_errors(cases: Cases, family: str, density: str, kind: str) -> dict[str, float]:
     """Return the largest relative errors of the loss and of its gradients."""
     found = []
     for is_ours in (True, False):
@@ -141,9 +151,11 @@ def largest_errors(cases: Cases, family: str, kind: str) -> dict[str, float]:
                 family=family,  # type: ignore[arg-type]
                 degrees_of_freedom=eta,
                 reduction="none",
+                density=density,  # type: ignore[arg-type]
             )
         else:
-            loss = quadrature(cases, family, mean, cases.covariance(kind, root), eta)
+            sigma = cases.covariance(kind, root)
+            loss = quadrature(cases, family, density, mean, sigma, eta)
         loss.sum().backward()  # type: ignore[no-untyped-call]
         gradients = [t.grad for t in (mean, root, eta)]
         found.append([loss.detach(), *(0 * loss.detach() if g is None else g for g in gradients)])
@@ -156,7 +168,8 @@ def largest_errors(cases: Cases, family: str, kind: str) -> dict[str, float]:
 def _largest_error(ours: Tensor, exact: Tensor) -> float:
     ours, exact = (tensor.reshape(len(tensor), -1) for tensor in (ours, exact))
     size = exact.abs().amax(-1).clamp(min=1)
-    return float(((ours - exact).abs().amax(-1) / size).max())
+    largest = float(((ours - exact).abs().amax(-1) / size).max())
+    return math.inf if math.isnan(largest) else largest
 
 
 def main() -> None:
@@ -164,18 +177,19 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=10_000)
     options = parser.parse_args()
     generator = torch.Generator().manual_seed(0)
-    largest: dict[tuple[str, str], float] = {}
+    largest: dict[tuple[str, str, str], float] = {}
     batches = -(-options.cases // BATCH)
     for number in range(batches):
         cases = draw(BATCH, 1 + number % 8, generator)
-        for family in ("gaussian", "student"):
-            kind = KINDS[(number + number // 4) % 4]
-            for name, error in largest_errors(cases, family, kind).items():
-                largest[family, name] = max(error, largest.get((family, name), 0.0))
-    print(f"{batches * BATCH:,} cases of each family, largest relative error:")
-    for (family, name), error in largest.items():
+        kind = KINDS[(number + number // 4) % 4]
+        for density, family in product(("ray", "direction"), ("gaussian", "student")):
+            for name, error in largest_errors(cases, family, density, kind).items():
+                key = density, family, name
+                largest[key] = max(error, largest.get(key, 0.0))
+    print(f"{batches * BATCH:,} cases of each, largest relative error:")
+    for (density, family, name), error in largest.items():
         if (family, name) != ("gaussian", "degrees of freedom"):
-            print(f"  {family:9} {name:19} {error:.1e}")
+            print(f"  {density:9} {family:9} {name:19} {error:.1e}")
 
 
 if __name__ == "__main__":

@@ -60,10 +60,21 @@ def assert_near(ours, exact, tolerance: float = 1e-10, least: float = 1.0) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("family", ["gaussian", "student"])
+@pytest.mark.parametrize("density", ["ray", "direction"])
 @pytest.mark.parametrize("aspects", [1, 3, 8])
-def test_loss_and_gradients_agree_with_quadrature_into_the_far_tails(aspects, family, kind) -> None:
+def test_loss_and_gradients_agree_with_quadrature_into_the_far_tails(
+    aspects, density, family, kind
+) -> None:
     cases = draw(60, aspects, torch.Generator().manual_seed(aspects))
-    assert max(largest_errors(cases, family, kind).values()) < 1e-8
+    assert max(largest_errors(cases, family, density, kind).values()) < 1e-8
+
+
+def test_degrees_of_freedom_below_1_take_the_far_end_of_the_ray_into_account() -> None:
+    cases = draw(60, 3, torch.Generator().manual_seed(0))
+    cases = cases._replace(eta=torch.full_like(cases.eta, 0.5), margin=0.0)
+    errors = largest_errors(cases, "student", "direction", "covariance")
+    assert errors["loss"] < 1e-12
+    assert errors["degrees of freedom"] < 1e-9
 
 
 @pytest.mark.parametrize("kind", SCALES)
