@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dmrank.compiled.transpose import QUAD
 from dmrank.directional import (
     Gaussian,
     ProjectedGaussian,
@@ -15,8 +16,9 @@ from dmrank.directional import (
     gradients,
     log_likelihood,
 )
-from dmrank.directional.batches import evaluate
+from dmrank.directional.batches import evaluate, family_constants
 from dmrank.directional.families import Family
+from dmrank.directional.kernels import new_block
 
 BATCH = 40
 RESOLUTION = float(np.finfo(np.float32).eps)
@@ -141,3 +143,15 @@ def test_a_batch_need_not_fill_whole_blocks() -> None:
         part = evaluate(difference[:size], mean[:size], covariance[:size], Gaussian(0.2))
         np.testing.assert_array_equal(part.log_likelihood, whole.log_likelihood[:size])
         np.testing.assert_array_equal(part.covariance_gradient, whole.covariance_gradient[:size])
+
+
+@pytest.mark.parametrize("aspects", range(1, 18))
+def test_scratch_memory_has_whole_quads_of_rows(aspects: int) -> None:
+    """Four rows are moved at once: a block with fewer would be written beyond its end."""
+    block = new_block(aspects, family_constants(Gaussian(0.2), aspects))
+    vectors = (block.difference, block.mean, block.kept, block.mean_gradient)
+    matrices = (block.covariance, block.covariance_gradient)
+    for arrays, least in ((vectors, aspects), (matrices, aspects * (aspects + 1) // 2)):
+        for array in arrays:
+            assert array.shape[0] % QUAD == 0
+            assert least <= array.shape[0] < least + QUAD
