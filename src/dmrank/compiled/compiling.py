@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 from numba import extending
+from numba.core.registry import CPUDispatcher
 
 from dmrank.compiled import announcing
 from dmrank.compiled.caching import cache_of
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
+
+# What is known of its types lacks some of its options.
+_njit: Any = numba.njit
 
 announcing.start()
 
@@ -24,11 +29,36 @@ def cached(function: Function) -> Function:
     For functions that Python calls; what only they call is `compiled` or `inlined` with them.
     For a type checker the function stays what it is.
     """
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher: Any = _njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     cache = cache_of(function)
     if cache is not None:
         # What `cache=True` does, with a stricter cache.
         dispatcher._cache = cache
+    return cast("Function", dispatcher)
+
+
+class _Inner(CPUDispatcher):
+    """A function for compiled code: made without an entrance for Python.
+
+    Of each function that others call Numba makes such an entrance, and one for C, which takes apart
+    every argument: a twelfth of all compiling. Python, in tests and examples, gets a copy.
+    """
+
+    def __call__(self, *arguments: Any) -> Any:
+        return _with_entrance(self.py_func)(*arguments)
+
+
+@functools.cache
+def _with_entrance(function: Callable[..., Any]) -> Callable[..., Any]:
+    return cast("Callable[..., Any]", _njit(error_model="numpy")(function))
+
+
+def _inner(function: Function, **options: Any) -> Function:
+    dispatcher: Any = _njit(
+        error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, **options
+    )(function)
+    if isinstance(dispatcher, CPUDispatcher):  # with NUMBA_DISABLE_JIT it is the function
+        dispatcher.__class__ = _Inner
     return cast("Function", dispatcher)
 
 
@@ -43,12 +73,12 @@ def compiled(function: Function) -> Function:
     >>> double(1.5)
     3.0
     """
-    return cast("Function", numba.njit(error_model="numpy")(function))
+    return _inner(function)
 
 
 def inlined(function: Function) -> Function:
     """Compile a function into each of its callers."""
-    return cast("Function", numba.njit(forceinline=True, error_model="numpy")(function))
+    return _inner(function, forceinline=True)
 
 
 def spliced(function: Function) -> Function:
@@ -57,7 +87,7 @@ def spliced(function: Function) -> Function:
     Numba optimises all that a function calls again with every caller: a level of calls less is
     seconds of compiling less.
     """
-    return cast("Function", numba.njit(inline="always", error_model="numpy")(function))
+    return _inner(function, inline="always")
 
 
 def instruction(function: Callable[..., Any]) -> Callable[..., Any]:
