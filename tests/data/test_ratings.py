@@ -115,7 +115,8 @@ def test_without_pyarrow_the_extra_is_named() -> None:
         [sys.executable, "-c", _WITHOUT_PYARROW], capture_output=True, text=True, check=True
     )
     said = "a pandas table needs pyarrow, which is not installed: pip install 'dmrank[pandas]'"
-    assert run.stdout.splitlines() == [said, said]
+    # Some versions of Polars and pandas exchange plain numbers without it.
+    assert run.stdout.splitlines() in ([said], [said, said])
 
 
 def test_rows_are_sorted_by_user_then_item(small: Ratings) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,7 +88,8 @@ def figure(width: float, height: float) -> Iterator[Figure]:
 def panel(width: float, height: float, ax: Axes | None) -> Iterator[tuple[Figure, Axes]]:
     """Give one panel: the axes of somebody's figure, or those of a new one."""
     if ax is not None:
-        yield cast("Figure", ax.get_figure(root=True)), ax
+        # Not that of a part of a figure; by the canvas, for `root=True` is new in Matplotlib 3.10.
+        yield ax.figure.canvas.figure, ax
         return
     with figure(width, height) as drawn:
         yield drawn, drawn.subplots()

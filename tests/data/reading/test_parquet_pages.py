@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmrank import DataError, read_ratings
-from dmrank.data.reading.parquet_pages import check_pages
+from dmrank.data.reading.parquet_pages import _part, _Writer, check_pages
 
 ROWS = 60
 
@@ -94,12 +94,23 @@ def test_bytes_that_do_not_fit_their_checksum_are_refused(tmp_path: Path, codec:
         _read(path)
 
 
+@pytest.mark.parametrize(
+    ("writer", "nulls"), [(b"Polars", None), (b"Polars (python) version 2.1.0", 6), (b"", 6)]
+)
+def test_nulls_that_polars_counted_once_per_page_are_not_believed(
+    writer: bytes, nulls: int | None
+) -> None:
+    column = {1: 5, 12: {3: 6}}  # doubles, of which six are null
+    assert _part(column, _Writer.from_name(writer)).nulls == nulls
+
+
 def test_values_other_than_the_file_says_are_refused(tmp_path: Path) -> None:
     # In the middle: what is said of the other parts of the file does not cover it up.
     path = _write(tmp_path, compression="none", use_dictionary=False, row_group_size=20)
-    data = path.read_bytes()
+    data, column = path.read_bytes(), pq.read_metadata(path).row_group(1).column(3)
     least = np.float64(_ratings()["service"].to_numpy()[20:40].min())
-    place = data.rindex(least.tobytes(), 0, _footer(data))  # the statistics come before the values
+    end = column.data_page_offset + column.total_compressed_size
+    place = data.rindex(least.tobytes(), 0, end)  # the statistics come before the values
     path.write_bytes(data[:place] + np.float64(least + 0.01).tobytes() + data[place + 8 :])
     with pytest.raises(DataError, match="column 'service' has other values than the file says"):
         _read(path)

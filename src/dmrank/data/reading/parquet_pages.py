@@ -25,6 +25,8 @@ _OPTIONAL = 1
 _BYTES, _BYTES_OF_ONE_LENGTH = 6, 7
 #: Writes the least and the greatest text whole.
 _KEEPS_TEXTS = b"parquet-cpp-arrow"
+#: The name by which Polars calls itself before version 2, which has a number in it.
+_MULTIPLIES_NULLS = b"Polars"
 #: Types of pages, and the field of a page's header that says more about each.
 _DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
 _FIELD_OF_PAGE = {_DATA: 5, _INDEX: 6, _DICTIONARY: 7, _DATA_2: 8}
@@ -89,12 +91,31 @@ def _described(data: mmap.mmap) -> list[RowGroup]:
         raise DamagedError("it does not end like one")
     footer = CompactReader(data[end : size - _TAIL.size]).struct()
     leaves = _leaves(footer[2])
-    keeps_texts = footer.get(6, b"").startswith(_KEEPS_TEXTS)
-    groups = [_row_group(data, group, leaves, end, keeps_texts) for group in footer.get(4, [])]
+    writer = _Writer.from_name(footer.get(6, b""))
+    groups = [_row_group(data, group, leaves, end, writer) for group in footer.get(4, [])]
     rows = sum(group.rows for group in groups)
     if rows != footer[3]:
         raise DamagedError(f"it has {footer[3]:,} rows, and {rows:,} in its parts")
     return groups
+
+
+class _Writer(NamedTuple):
+    """What the statistics of a program are worth.
+
+    Attributes
+    ----------
+    keeps_texts
+        Whether the least and the greatest text are there as they are: many keep the first letters.
+    counts_nulls
+        Whether nulls are counted right: before version 2, Polars multiplied them by the pages.
+    """
+
+    keeps_texts: bool
+    counts_nulls: bool
+
+    @classmethod
+    def from_name(cls, name: bytes) -> _Writer:
+        return cls(name.startswith(_KEEPS_TEXTS), name != _MULTIPLIES_NULLS)
 
 
 class _Leaf(NamedTuple):
@@ -122,7 +143,7 @@ def _leaves(schema: list[Fields]) -> list[_Leaf]:
 
 
 def _row_group(
-    data: mmap.mmap, group: Fields, leaves: list[_Leaf], end: int, keeps_texts: bool
+    data: mmap.mmap, group: Fields, leaves: list[_Leaf], end: int, writer: _Writer
 ) -> RowGroup:
     found = RowGroup(group[3], {})
     if [(chunk[3][3], chunk[3][1]) for chunk in group[1]] != [leaf[:2] for leaf in leaves]:
@@ -134,18 +155,18 @@ def _row_group(
         if len(path) == 1:
             if meta[5] != found.rows:
                 raise DamagedError(f"column {name!r} has {meta[5]:,} values in {found.rows:,} rows")
-            found.columns[name] = _part(meta, keeps_texts)
+            found.columns[name] = _part(meta, writer)
         _check_chunk(data, meta, name, end, has_levels=len(path) == 1 and leaf.is_optional)
     return found
 
 
-def _part(meta: Fields, keeps_texts: bool) -> ColumnPart:
+def _part(meta: Fields, writer: _Writer) -> ColumnPart:
     statistics = meta.get(12, {})
-    # Of texts, many writers keep the first letters alone.
-    is_exact = keeps_texts or meta[1] != _BYTES
+    is_exact = writer.keeps_texts or meta[1] != _BYTES
     exact = statistics.get(7, is_exact) and statistics.get(8, is_exact)
     bounds = (statistics[6], statistics[5]) if exact and {5, 6} <= statistics.keys() else None
-    return ColumnPart(statistics.get(3), bounds, meta[1] == _BYTES_OF_ONE_LENGTH)
+    nulls = statistics.get(3) if writer.counts_nulls else None
+    return ColumnPart(nulls, bounds, meta[1] == _BYTES_OF_ONE_LENGTH)
 
 
 def _check_chunk(data: mmap.mmap, meta: Fields, name: str, end: int, *, has_levels: bool) -> None:
