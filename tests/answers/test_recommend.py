@@ -188,6 +188,8 @@ def test_blocks_together_are_the_whole(model: Model, ratings: Ratings) -> None:
     blocks = list(model.recommend_blocks(iter(users), 5, users_per_block=64, **options))
     assert [block["user"].n_unique() for block in blocks] == [64, 64, 22]
     assert pl.concat(blocks).equals(model.recommend(users, 5, **options))
+    (alone,) = model.recommend_blocks(users[0], 5)
+    assert alone.equals(model.recommend(users[0], 5))
     with pytest.raises(ConfigError, match="users_per_block=0"):
         next(model.recommend_blocks(users, users_per_block=0))
 

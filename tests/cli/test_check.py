@@ -52,10 +52,11 @@ def test_every_flipped_bit_is_found(files, named: str, tmp_path: Path) -> None:
             check_file(tmp_path / "damaged")
 
 
-def test_a_checkpoint_without_an_array_is_found(files, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", ["users", "best.users"])
+def test_a_checkpoint_without_an_array_is_found(files, tmp_path: Path, lost: str) -> None:
     source = files["a checkpoint of iteration 20"]
-    path = forged(source, tmp_path / "without", lambda arrays, _: arrays.pop("users"))
-    with pytest.raises(DmrankError, match="lacks the array 'users'"):
+    path = forged(source, tmp_path / "without", lambda arrays, _: arrays.pop(lost))
+    with pytest.raises(DmrankError, match=f"lacks the array '{lost}'"):
         check_file(path)
 
 

@@ -55,12 +55,14 @@ def recommend(model: FittedModel, users: Id | Iterable[Id], request: ListRequest
 
 
 def recommend_blocks(
-    model: FittedModel, users: Iterable[Id], users_per_block: int, request: ListRequest
+    model: FittedModel, users: Id | Iterable[Id], users_per_block: int, request: ListRequest
 ) -> Iterator[pl.DataFrame]:
     """Rank items for many users, block by block; see `Model.recommend_blocks`."""
     if users_per_block < 1:
         raise ConfigError(f"users_per_block={users_per_block!r}: give 1 or more")
     lists = _Lists.from_request(model, request)
+    if isinstance(users, str | int | np.integer):
+        users = id_list(users)
     # Users that are all there are looked up before anything is ranked.
     codes = lists.codes(users) if isinstance(users, Sequence) else None
     left, done = iter(users), 0

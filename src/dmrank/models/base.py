@@ -383,7 +383,7 @@ class Model(FittedModel):
 
     def recommend_blocks(
         self,
-        users: Iterable[Id],
+        users: Id | Iterable[Id],
         n: int = 10,
         *,
         users_per_block: int = 16_384,

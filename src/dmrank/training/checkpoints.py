@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, model_validator
 
 from dmrank.support.arrays import Array, Arrays
 from dmrank.support.containers import read_container, write_container
-from dmrank.support.errors import ConfigError
+from dmrank.support.errors import ConfigError, ModelFileError
 from dmrank.support.layouts import Kept, checked_arrays
 from dmrank.support.metadata import Metadata
 from dmrank.support.progress import say
@@ -49,6 +49,8 @@ class CheckpointMetadata(Metadata):
     best_value: float | None
     best_regular: float | None = None
     since_best: NonNegativeInt
+    #: What is trained; checkpoints of before it was noted have None.
+    parameters: list[str] | None = None
     history: _HistoryMetadata
 
 
@@ -136,6 +138,7 @@ class Checkpoint:
             "best_value": _json(state.best_value),
             "best_regular": _json(state.best_regular),
             "since_best": state.since_best,
+            "parameters": sorted(state.best_arrays),
             "history": asdict(state.history),
         }
         best = {_BEST + name: array for name, array in state.best_arrays.items()}
@@ -155,6 +158,8 @@ def check_checkpoint(path: str | os.PathLike[str]) -> CheckpointMetadata:
         for name, array in container.unchecked.items()
         if name.startswith(_BEST)
     }
+    if lost := set(about.parameters or []) - best.keys():
+        raise ModelFileError(f"{path} lacks the array {_BEST + min(lost)!r}")
     state = container.unchecked.keys() - {name for own in best for name in (own, _BEST + own)}
     others = {name: container.unchecked[name] for name in state}
     checked_arrays(container.arrays, _layout(best, others), path).make_all()
