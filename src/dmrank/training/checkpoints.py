@@ -159,7 +159,7 @@ def check_checkpoint(path: str | os.PathLike[str]) -> CheckpointMetadata:
         if name.startswith(_BEST)
     }
     if lost := set(about.parameters or []) - best.keys():
-        raise ModelFileError(f"{path} lacks the array {_BEST + min(lost)!r}")
+        raise ModelFileError(f"{path} is damaged: it lacks the array {_BEST + min(lost)!r}")
     state = container.unchecked.keys() - {name for own in best for name in (own, _BEST + own)}
     others = {name: container.unchecked[name] for name in state}
     checked_arrays(container.arrays, _layout(best, others), path).make_all()
