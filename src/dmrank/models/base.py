@@ -21,6 +21,7 @@ from dmrank.answers.explain import Explanation, explain
 from dmrank.answers.fold_in.folding import fold_in
 from dmrank.answers.index import ApproximateIndex
 from dmrank.answers.lists import Candidates, OnUnknown
+from dmrank.answers.nearest_mix import NearestMix, nearest_mix
 from dmrank.answers.plot import plot_comparison, plot_correlation, plot_profile
 from dmrank.answers.predict import find_pairs, predicted_array, predicted_table
 from dmrank.answers.recommend import ListRequest, recommend, recommend_blocks
@@ -542,6 +543,41 @@ class Model(FittedModel):
         True
         """
         return complete(self, partial_ratings)
+
+    def nearest_mix(
+        self, user: Id, orders: Iterable[tuple[Id, Id]], *, by: By = None
+    ) -> NearestMix:
+        """Find the mix of aspects nearest to a given one by which items are in a wanted order.
+
+        Parameters
+        ----------
+        user : str or int
+            Whose list.
+        orders : iterable of pairs
+            (A, B): A is to stand before B.
+        by : str or mapping of str to float, optional
+            The aspect, or mix of aspects, to start from; by default the primary aspect.
+
+        Returns
+        -------
+        NearestMix
+            Its `weights` are what `recommend` takes as ``by``. If no mix has this order, they are
+            None, and `prevented_by` has some of the orders, of which none has all.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> users, items = ["a", "a", "b", "b"], ["x", "y", "x", "y"]
+        >>> values = [[5, 2], [4, 5], [5, 1], [3, 4]]
+        >>> ratings = dmrank.Ratings.from_arrays(users, items, values, aspects=["room", "view"])
+        >>> model = dmrank.ItemMean().fit(ratings)
+        >>> found = model.nearest_mix("a", [("y", "x")], by="room")
+        >>> {name: round(weight, 2) for name, weight in found.weights.items()}
+        {'room': 0.5, 'view': 0.5}
+        >>> model.recommend("a", by=found.weights, exclude_seen=False)["item"].to_list()
+        ['y', 'x']
+        """
+        return nearest_mix(self, user, orders, by)
 
     def similar_items(self, item: Id, n: int = 10, *, by: By = None) -> pl.DataFrame:
         """Find the items that users score most like this one.
