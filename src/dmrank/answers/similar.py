@@ -96,7 +96,7 @@ def _most_alike(model: FittedModel, side: Side, name: Id, n: int, by: By) -> pl.
     code = ids.code(name)
     if not rated[code]:
         raise DataError(f"{ids.kind} {name!r} has no training rating: nothing is known of it")
-    codes, cosines = _score_profiles(model, side, by).nearest(code, n, rated)
+    codes, cosines = score_profiles(model, side, by).nearest(code, n, rated)
     return pl.DataFrame(
         [
             pl.Series("rank", np.arange(1, len(codes) + 1), dtype=pl.Int32),
@@ -106,7 +106,8 @@ def _most_alike(model: FittedModel, side: Side, name: Id, n: int, by: By) -> pl.
     )
 
 
-def _score_profiles(model: FittedModel, side: Side, by: By) -> ScoreProfiles:
+def score_profiles(model: FittedModel, side: Side, by: By) -> ScoreProfiles:
+    """Return what items, or users, are like in the eyes of a model; it is kept."""
     weights = model.weights(by)
 
     def make() -> ScoreProfiles:

@@ -24,6 +24,7 @@ from dmrank.answers.lists import Candidates, OnUnknown
 from dmrank.answers.nearest_mix import NearestMix, nearest_mix
 from dmrank.answers.plot import plot_comparison, plot_correlation, plot_profile
 from dmrank.answers.predict import find_pairs, predicted_array, predicted_table
+from dmrank.answers.questions import questions
 from dmrank.answers.recommend import ListRequest, recommend, recommend_blocks
 from dmrank.answers.similar import similar_items, similar_users
 from dmrank.answers.vectors import ExportedVectors, vectors
@@ -578,6 +579,34 @@ class Model(FittedModel):
         ['y', 'x']
         """
         return nearest_mix(self, user, orders, by)
+
+    def questions(self, n: int = 10, *, by: By = None) -> pl.DataFrame:
+        """Choose items whose ratings tell most about a newcomer.
+
+        The most rated item, then each time the one that is least like those before it in the
+        scores of users, out of the 10n most rated: people know them, and answer differently. What
+        a newcomer says of them is folded in by `fold_in`.
+
+        Parameters
+        ----------
+        n : int
+            How many; fewer where there are not so many items.
+        by : str or mapping of str to float, optional
+            The aspect, or mix of aspects, by which items are compared; by default the primary one.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns item, ratings (how many it has), and item_name if the ratings had names.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> model = dmrank.IALS(factors=8).fit(dmrank.make_ratings(200, 50, 4_000, seed=1).ratings)
+        >>> model.questions(3).columns
+        ['item', 'ratings', 'item_name']
+        """
+        return questions(self, n, by)
 
     def similar_items(self, item: Id, n: int = 10, *, by: By = None) -> pl.DataFrame:
         """Find the items that users score most like this one.
