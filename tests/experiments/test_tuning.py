@@ -179,7 +179,7 @@ def test_mistakes_are_refused_before_anything_is_fitted(split: Split) -> None:
         tune("ItemMean", split, trials=0)
 
 
-@pytest.mark.parametrize("damage", ["text", "half", "zeros", "foreign", "no seconds"])
+@pytest.mark.parametrize("damage", ["text", "half", "zeros", "foreign", "schema", "no seconds"])
 def test_a_damaged_file_of_trials_is_refused(split: Split, tmp_path: Path, damage: str) -> None:
     storage = tmp_path / "trials.db"
     tune(Knob, split, trials=2, space=SPACE, storage=storage)
@@ -194,6 +194,7 @@ def test_a_damaged_file_of_trials_is_refused(split: Split, tmp_path: Path, damag
                 "half": content[: len(content) // 2],
                 "zeros": content[:100] + bytes(4_000) + content[4_100:],
                 "foreign": b"SQLite format 3\0" + bytes(5_000),
+                "schema": content.replace(b"CREATE TABLE", b"CREATE \xffABLE"),
             }[damage]
         )
     with pytest.raises(ConfigError, match=r"trials\.db cannot be read as a file of trials"):

@@ -224,7 +224,7 @@ def _check_database(path: Path) -> None:
         # Not read-only: what a killed search has left half done is first undone.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)) as database:
             found = database.execute("PRAGMA quick_check").fetchone()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # its own error may quote damaged text
         found = None
     if found != ("ok",):
         raise _no_trials(path)
