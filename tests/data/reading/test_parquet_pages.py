@@ -104,6 +104,12 @@ def test_nulls_that_polars_counted_once_per_page_are_not_believed(
     assert _part(column, _Writer.from_name(writer)).nulls == nulls
 
 
+@pytest.mark.parametrize("statistics", [{3: True}, {3: b"6"}, {5: True, 6: b""}, {5: b"", 6: 4}])
+def test_statistics_of_another_kind_are_not_taken(statistics: dict[int, object]) -> None:
+    with pytest.raises(TypeError):  # which `check_pages` calls damage
+        _part({1: 5, 12: statistics}, _Writer.from_name(b""))
+
+
 def test_values_other_than_the_file_says_are_refused(tmp_path: Path) -> None:
     # In the middle: what is said of the other parts of the file does not cover it up.
     path = _write(tmp_path, compression="none", use_dictionary=False, row_group_size=20)

@@ -12,6 +12,7 @@ import mmap
 import struct
 import zlib
 from pathlib import Path
+from types import NoneType
 from typing import NamedTuple
 
 from dmrank.data.reading.parquet_levels import count_present
@@ -166,6 +167,10 @@ def _part(meta: Fields, writer: _Writer) -> ColumnPart:
     exact = statistics.get(7, is_exact) and statistics.get(8, is_exact)
     bounds = (statistics[6], statistics[5]) if exact and {5, 6} <= statistics.keys() else None
     nulls = statistics.get(3) if writer.counts_nulls else None
+    if type(nulls) not in (int, NoneType) or any(
+        type(bound) is not bytes for bound in bounds or ()
+    ):
+        raise TypeError
     return ColumnPart(nulls, bounds, meta[1] == _BYTES_OF_ONE_LENGTH)
 
 
