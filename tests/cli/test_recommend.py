@@ -208,7 +208,7 @@ def test_a_share_that_cannot_be_is_one_line_and_exit_code_2(
         (["--user", "u000012", "--by", "servise"], "did you mean 'service'"),
         (["--user", "u000012", "--by", "value=much"], "is not ASPECT or ASPECT=WEIGHT"),
         (["--user", "u000012", "--by", "value=1", "--by", "value"], "names 'value' twice"),
-        (["--user", "u000012", "--by", "value=-1"], "from 0 on"),
+        (["--user", "u000012", "--by", "value=-1"], "a number from 0 to"),
         (["--user", "u000012", "-n", "0"], "at least one item"),
         (["--user", "u000012", "--allow", "users.txt"], "item 'u000012' is not in the ratings"),
         (["--user", "u000012", "--out", "lists.doc"], "cannot tell the format"),

@@ -558,8 +558,8 @@ def test_an_id_that_is_no_string_is_a_typed_error(model: Model, on_unknown: str)
     [
         ({}, "no aspect has a weight"),
         ({"service": 0}, "no aspect has a weight"),
-        ({"service": -1}, "from 0 on"),
-        ({"service": float("nan")}, "from 0 on"),
+        ({"service": -1}, "a number from 0 to"),
+        ({"service": float("nan")}, "a number from 0 to"),
     ],
 )
 def test_impossible_mixes_are_refused(model: Model, by, reason: str) -> None:

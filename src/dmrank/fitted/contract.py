@@ -29,6 +29,8 @@ from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.errors import ConfigError, NotFittedError, UnsupportedError
 from dmrank.support.layouts import Layout
 
+#: The most that an aspect can count: squares of scores have to stay numbers in float32.
+_MOST_WEIGHT = 1e9
 #: An aspect, a mix of aspects, or None for the primary one.
 By: TypeAlias = str | Mapping[str, float] | None
 
@@ -202,10 +204,10 @@ class FittedModel(ABC):
         catalogue = self.catalogue
         weights = np.zeros(len(catalogue.aspects), dtype=np.float32)
         for name, weight in _mix(catalogue.primary_aspect if by is None else by).items():
-            if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
+            if not isinstance(weight, Real) or not 0 <= float(weight) <= _MOST_WEIGHT:
                 raise ConfigError(
                     f"weight {weight!r} of aspect {name!r}: weights say how much an aspect counts, "
-                    "so give a number from 0 on"
+                    f"so give a number from 0 to {_MOST_WEIGHT:g}"
                 )
             weights[catalogue.aspect(name)] = weight
         if not weights.any():

@@ -122,6 +122,15 @@ def test_values_other_than_the_file_says_are_refused(tmp_path: Path) -> None:
         _read(path)
 
 
+def test_damaged_types_of_arrow_are_refused(tmp_path: Path) -> None:
+    path = _write(tmp_path)
+    data = path.read_bytes()
+    place = data.index(b"ARROW:schema") + 100
+    path.write_bytes(data[:place] + bytes(8) + data[place + 8 :])
+    with pytest.raises(DataError, match="its description of types cannot be read"):
+        _read(path)
+
+
 def test_a_column_of_another_name_than_the_schema_has_is_refused(tmp_path: Path) -> None:
     path = _write(tmp_path)
     data = path.read_bytes()

@@ -8,9 +8,11 @@ checksum, where there is one.
 
 from __future__ import annotations
 
+import binascii
 import mmap
 import struct
 import zlib
+from base64 import b64decode
 from pathlib import Path
 from types import NoneType
 from typing import NamedTuple
@@ -91,6 +93,7 @@ def _described(data: mmap.mmap) -> list[RowGroup]:
     if magic != _MAGIC or end < len(_MAGIC):
         raise DamagedError("it does not end like one")
     footer = CompactReader(data[end : size - _TAIL.size]).struct()
+    _check_arrow_schema(footer.get(5, []))
     leaves = _leaves(footer[2])
     writer = _Writer.from_name(footer.get(6, b""))
     groups = [_row_group(data, group, leaves, end, writer) for group in footer.get(4, [])]
@@ -98,6 +101,16 @@ def _described(data: mmap.mmap) -> list[RowGroup]:
     if rows != footer[3]:
         raise DamagedError(f"it has {footer[3]:,} rows, and {rows:,} in its parts")
     return groups
+
+
+def _check_arrow_schema(metadata: list[Fields]) -> None:
+    """Refuse types of Arrow that are no text of 64 letters: without, a duration is a number."""
+    for entry in metadata:
+        if entry[1] == b"ARROW:schema":
+            try:
+                b64decode(entry[2], validate=True)
+            except binascii.Error:
+                raise DamagedError("its description of types cannot be read") from None
 
 
 class _Writer(NamedTuple):
