@@ -177,6 +177,8 @@ def test_mistakes_are_refused_before_anything_is_fitted(split: Split) -> None:
         tune("ItemMean", split, strategy="gird")
     with pytest.raises(ConfigError, match="at least one setting"):
         tune("ItemMean", split, trials=0)
+    with pytest.raises(ConfigError, match="seed=-1: give a whole number"):
+        tune("ItemMean", split, trials=1, seed=-1, parameters={"seed": 3})
 
 
 @pytest.mark.parametrize("damage", ["text", "half", "zeros", "foreign", "schema", "no seconds"])

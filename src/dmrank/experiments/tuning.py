@@ -18,6 +18,7 @@ from dmrank.models import Model, find_model
 from dmrank.models.config import Config, Search, all_fields
 from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.support.extras import require
+from dmrank.support.seeds import check_seed
 from dmrank.support.shown import html
 
 
@@ -166,6 +167,7 @@ def tune_on(
     They share one id map.
     """
     require("optuna", "tuning")
+    check_seed(seed)  # also that of the search, where parameters have another
     kind = find_model(model) if isinstance(model, str) else model
     judged_by: dict[str, Any] = {
         "validation_metric": str(parse_metric(metric)),
