@@ -1,10 +1,10 @@
 """What a list costs beside the ranking: the same handler on several web frameworks and servers.
 
-    pip install starlette msgspec granian litestar fastapi uvicorn    # for this benchmark alone
-    python benchmarks/serving_stack.py [--seconds 5] [--rounds 3]     # needs wrk
+    pip install starlette msgspec granian litestar fastapi uvicorn uvloop httptools
+    python benchmarks/serving_stack.py [--seconds 5] [--rounds 3]    # needs wrk
 
 A handler reads user, n and a mix of aspects from the query, takes ten rows that are there already,
-with a rating and a contribution for each of eight aspects, and encodes them as JSON: all that a
+with a rating and a contribution for each of seven aspects, and encodes them as JSON: all that a
 service does but rank. One worker, 32 connections that ask as fast as they are answered; rounds take
 turns, and the median counts.
 """
