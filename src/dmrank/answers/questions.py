@@ -37,8 +37,7 @@ def _directions(profiles: ScoreProfiles, codes: Codes) -> Floats:
 def farthest_first(directions: Floats, n: int) -> list[int]:
     """Choose rows, each as unlike as can be to those before it; the first is the first.
 
-    The least distance between two of them is at least half of the largest there can be (Gonzalez,
-    Clustering to Minimize the Maximum Intercluster Distance, 1985).
+    Unlike is the smallest of the largest cosines with what was chosen.
 
     Examples
     --------

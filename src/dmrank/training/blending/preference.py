@@ -71,9 +71,10 @@ def preference_curve(
         kept = np.zeros(len(held_out.users), dtype=np.bool_)
         kept[start : start + _USERS_AT_ONCE] = True
         some = held_out.select(kept, np.ones(len(held_out.values), dtype=np.bool_))
-        who_comes = exposure(some.users)
+        who_comes, propensities = exposure(some.users), some.propensities
         for k, name in enumerate(held_out.aspects):
             query = some.query(name)
+            gains = np.nan_to_num(query.gains)
             how_liked = preference(some.users, aspects.index(name))
             for n, share in enumerate(SHARES):
                 t = np.float32(share)
@@ -85,8 +86,7 @@ def preference_curve(
                     query.candidates,
                     threads=threads,
                 )
-                gains, pointer = np.nan_to_num(query.gains), query.items.pointer
-                values = metric(ranks, gains, pointer, propensities=some.propensities)
+                values = metric(ranks, gains, query.items.pointer, propensities=propensities)
                 totals[n, k] += np.nansum(values)
                 counts[n, k] += (~np.isnan(values)).sum()
     rated = counts[0] > 0
