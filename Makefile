@@ -1,13 +1,14 @@
 # `make` alone lists the targets.
 PYTHON ?= python3
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lowest peers peers-table attack kill bounds mutants coverage format wheel first-hour bench clean
+.PHONY: help demo test system docs docs-looks container attack-service lowest peers peers-table attack kill \
+  bounds mutants coverage format wheel first-hour release-check golden bench bench-serving clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/core.stamp ## install what is needed and show what dmrank does (about a minute)
 	$(BIN)/dmrank demo --out demo
@@ -17,6 +18,26 @@ test: .venv/dev.stamp ## lint, type checks and the whole test suite
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# Debian's; elsewhere, what is missing is skipped by the tests, with a reason.
+system: ## install what tests of the service and of pages use: Chromium, PostgreSQL, wrk
+	apt-get update --quiet --quiet
+	DEBIAN_FRONTEND=noninteractive apt-get install --quiet --quiet --yes chromium postgresql wrk procps
+
+container: .venv/dev.stamp ## run the steps of the Containerfile in a fresh environment
+	DMRANK_CONTAINER=1 $(BIN)/pytest -s tests/service/test_container.py
+
+attack-service: .venv/dev.stamp ## 10,000 requests by Schemathesis, and 100 reloads under load
+	DMRANK_EXAMPLES=400 $(BIN)/pytest -s tests/service/test_schema.py
+	DMRANK_RELOADS=100 $(BIN)/pytest tests/service/test_running.py -k renamed
+
+docs: .venv/docs.stamp ## build the documentation site into .site/html, and run every snippet and check every link of it
+	$(BIN)/pytest -q -n 2 --dist worksteal tests/docs/test_snippets.py
+	$(BIN)/python -m sphinx -q -E -j 2 -W --keep-going docs .site/html
+	DMRANK_SITE=.site/html $(BIN)/pytest -q tests/docs/test_site.py
+
+docs-looks: .venv/browser.stamp ## axe-core on every page of the site, and its pictures (needs chromium and make docs)
+	DMRANK_SITE=.site/html $(BIN)/pytest -q tests/docs/test_looks.py
 
 SEED ?= 0
 CASES ?= 50000
@@ -66,27 +87,44 @@ wheel: .venv-wheel/stamp ## build dist/ and check what a package index would sho
 	.venv-wheel/bin/python -m build --outdir dist
 	.venv-wheel/bin/twine check --strict dist/*
 
+golden: .venv/dev.stamp ## write the model files of this version that later ones have to open
+	$(BIN)/python -m tests.fitted.golden
+
+release-check: .venv-wheel/stamp ## all that a release has to be, up to the upload (OPTIONS=--before-tag)
+	.venv-wheel/bin/python release/check.py --python $(PYTHON) $(OPTIONS)
+
 first-hour: .venv/dev.stamp wheel ## install the wheel into an empty environment and run the README there
 	DMRANK_WHEEL=$$(ls dist/*.whl) DMRANK_PYTHON=$(PYTHON) $(BIN)/pytest tests/docs/test_first_hour.py
 
 bench: .venv/dev.stamp ## speed and memory beside pandas and others (see docs/benchmarks.md)
 	$(BIN)/python benchmarks/ratings.py
 
+bench-serving: .venv/dev.stamp .peers/serving.stamp ## the service beside others (needs wrk: make system)
+	$(BIN)/python -m benchmarks.serving
+
 clean: ## remove the environment and every cache
-	rm -rf .venv .venv-lowest .venv-wheel .peers dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	rm -rf .venv .venv-lowest .venv-wheel .peers .site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis \
 	  .numba-bounds .coverage demo
 
-.venv/bin/python:
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "dmrank needs Python 3.11 or newer; name one with make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/core.stamp: pyproject.toml constraints.txt | .venv/bin/python
+.venv/core.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[plots]'
 	@touch $@
 
 .venv/dev.stamp: .venv/core.stamp
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+.venv/docs.stamp: .venv/core.stamp
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
+.venv/browser.stamp: .venv/docs.stamp
+	$(PIP) --editable '.[browser]'
 	@touch $@
 
 .venv/mutants.stamp: .venv/dev.stamp
@@ -102,6 +140,13 @@ clean: ## remove the environment and every cache
 	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: \
 	  $(PEERS) hypothesis pytest
 	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --editable .
+	@touch $@
+
+.peers/serving.stamp: constraints.txt
+	$(PYTHON) -m venv .peers/serving
+	.peers/serving/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: \
+	  implicit cornac fastapi 'uvicorn[standard]' flask '$(shell grep ^torch== constraints.txt)'
+	npm install --silent --prefix .peers/node autocannon
 	@touch $@
 
 .venv-lowest/stamp: pyproject.toml constraints-lowest.txt

@@ -183,7 +183,7 @@ def test_the_public_names_are_all_there() -> None:
 
 def test_what_the_documents_name_is_there_after_the_import() -> None:
     repository = Path(__file__).parents[1]
-    documents = [repository / "README.md", *sorted((repository / "docs").glob("*.md"))]
+    documents = [repository / "README.md", *sorted((repository / "docs").rglob("*.md"))]
     named = {
         name
         for document in documents

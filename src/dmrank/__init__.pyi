@@ -2,6 +2,7 @@
 
 from dmrank import datasets as datasets
 from dmrank import directional as directional
+from dmrank import distributed as distributed
 from dmrank import evaluation as evaluation
 from dmrank import experiments as experiments
 from dmrank import metrics as metrics
@@ -17,6 +18,7 @@ from dmrank.data.reading.read import read_split as read_split
 from dmrank.data.statistics import describe as describe
 from dmrank.data.synthetic import make_hotels as make_hotels
 from dmrank.data.synthetic import make_ratings as make_ratings
+from dmrank.distributed.cluster import cluster as cluster
 from dmrank.evaluation import Report as Report
 from dmrank.evaluation import adapt as adapt
 from dmrank.evaluation import evaluate as evaluate
@@ -47,6 +49,7 @@ from dmrank.models import Vectors as Vectors
 from dmrank.models import load as load
 from dmrank.models import warm_up as warm_up
 from dmrank.support import plots as plots
+from dmrank.support.errors import ClusterError as ClusterError
 from dmrank.support.errors import ConfigError as ConfigError
 from dmrank.support.errors import DataError as DataError
 from dmrank.support.errors import DmrankError as DmrankError

@@ -37,6 +37,8 @@ TARGETS = {
     "extract --html": ["extract", "REVIEWS", "--html", "@.html"],
     "aspects discover --out": ["aspects", "discover", "REVIEWS", "--out", "@.toml"],
     "demo --out": ["demo", "--out", "@"],
+    "card --out": ["card", "MODEL", "--out", "@.md"],
+    "fit --card": ["fit", "RATINGS", "--model", "itemmean", "--card", "--out", "@.dmrank"],
 }  # fmt: skip
 
 

@@ -92,6 +92,24 @@ def test_a_search_that_was_cut_off_goes_on_without_repeating_itself(
     assert Knob.fits - before == 6
 
 
+def test_settings_of_one_round_do_not_know_each_other(split: Split, tmp_path: Path) -> None:
+    """So that a search of some width is the same however many of a round run at a time."""
+    wide = tune(Knob, split, trials=20, space=SPACE, width=8)
+    narrow = tune(Knob, split, trials=20, space=SPACE)
+    # The first eight are drawn at random, whatever was reached; later ones follow what was.
+    assert wide.trials["knob"][:9].equals(narrow.trials["knob"][:9])
+    assert not wide.trials["knob"].equals(narrow.trials["knob"])
+    store = tmp_path / "knob.sqlite"
+    for trials in (3, 11, 20):
+        resumed = tune(Knob, split, trials=trials, space=SPACE, width=8, storage=store)
+    assert resumed.trials.drop("seconds").equals(wide.trials.drop("seconds"))
+
+
+def test_a_round_has_at_least_one_setting(split: Split) -> None:
+    with pytest.raises(ConfigError, match="width=0: choose at least one"):
+        tune("ItemMean", split, trials=2, width=0)
+
+
 def test_trials_are_kept_in_the_file_of_that_name(split: Split, tmp_path: Path) -> None:
     storage = tmp_path / "a?b#c%20 d.db"
     tune("ItemMean", split, trials=1, storage=storage)

@@ -163,6 +163,9 @@ def test_a_wrong_value_is_named(saved, tmp_path: Path, array: str, value, said: 
         (lambda about: about.update(aspects=["overall", "overall"]), "its aspects are"),
         (lambda about: about.update(aspects=[1, 2]), "aspects.0"),
         (lambda about: about.update(primary_aspect="none"), "its aspects are"),
+        (lambda about: about.update(fit=3), "fit: Input should be a valid dictionary"),
+        (lambda about: about["fit"].update(users=-1), "fit.users"),
+        (lambda about: about["fit"].update(missing=["x"]), "fit.missing.0"),
     ],
 )  # fmt: skip
 def test_a_wrong_header_is_named(saved, tmp_path: Path, change, said: str) -> None:

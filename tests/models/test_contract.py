@@ -39,6 +39,7 @@ from dmrank import (
     UnknownUserError,
     UnsupportedError,
 )
+from dmrank.answers.list_rows import make_rows
 from tests.strategies import id_columns
 
 QUICK = {"iterations": 800, "evaluate_every": 200}
@@ -305,6 +306,29 @@ def test_a_changed_rating_survives_a_file(name: str, board: Ratings, tmp_path: P
     np.testing.assert_array_equal(again.predict("u03", items), view.predict("u03", items))
 
 
+def test_lists_by_many_mixes_at_once_are_those_of_each_alone(model: Model) -> None:
+    users = np.array([3, 5, 3, 8])
+    mixes = np.float32([[1, 2], [0, 1], [3, 1], [1, 2]])
+    rows = make_rows(model, users, mixes, 4, model.catalogue.seen_by(users))
+    for place, (user, mix) in enumerate(zip(users, mixes.tolist(), strict=True)):
+        alone = model.recommend(f"u{user:02}", n=4, by=dict(zip(model.aspects, mix, strict=True)))
+        own = slice(rows.pointer[place], rows.pointer[place + 1])
+        assert model.items[rows.items[own]].to_list() == alone["item"].to_list()
+        np.testing.assert_allclose(rows.scores[own], alone["score"], rtol=1e-5, atol=1e-5)
+        predicted = model.predict(f"u{user:02}", alone["item"].to_list())
+        np.testing.assert_allclose(rows.ratings[own], predicted, rtol=1e-6)
+        assert rows.better_than_next is None or np.isnan(rows.better_than_next[own]).sum() == 1
+
+
+def test_what_aspects_add_to_a_score_is_the_score(model: Model) -> None:
+    users, mixes = np.array([3, 5]), np.float32([[1, 2], [2, 2]])
+    rows = make_rows(model, users, mixes, 5, model.catalogue.seen_by(users))
+    total = rows.contributions.sum(axis=1)
+    if rows.exposure is not None:
+        total += (1 - model.preference) * rows.exposure
+    np.testing.assert_allclose(total, rows.scores, rtol=1e-4, atol=1e-4)
+
+
 def test_vectors_are_handed_out_or_it_is_said_why_not(model: Model) -> None:
     try:
         users, items = model.vectors("service")
@@ -342,6 +366,7 @@ def test_a_saved_model_predicts_the_same(model: Model, board: Ratings, tmp_path:
     again = dmrank.load(path)
     assert type(again) is type(model)
     assert again.config == model.config
+    assert again.card().to_dict() == model.card().to_dict()
     items = list(board.items)
     np.testing.assert_array_equal(again.predict("u03", items), model.predict("u03", items))
     assert again.recommend("u03").equals(model.recommend("u03"))

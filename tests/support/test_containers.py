@@ -51,7 +51,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_arrays_are_mapped_and_read_only(file: Path) -> None:
     array = read_container(file).arrays["x"]
-    assert isinstance(array, np.memmap)
+    assert isinstance(array.base, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 1
 

@@ -1,7 +1,9 @@
 """What notebooks show: tables that are safe to show, pictures, and a bar."""
 
+import contextvars
 import sys
 import types
+from collections.abc import Iterator
 from html.parser import HTMLParser
 
 import pytest
@@ -124,3 +126,18 @@ def test_a_notebook_has_a_bar_while_work_goes_on(monkeypatch) -> None:
     assert 'value="1" max="4"' in fake.shown[1]
     assert "left a &amp; b" in fake.shown[1]
     assert fake.shown[2] == ""
+
+
+def test_a_bar_may_end_in_another_context_than_it_began_in(monkeypatch) -> None:
+    """As one does in a generator that a thread of Polars draws from."""
+    for name, module in FakeNotebook().modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+
+    def work() -> Iterator[int]:
+        with bar("counting", total=1):
+            yield 1
+
+    working = work()
+    assert contextvars.copy_context().run(next, working) == 1
+    with pytest.raises(StopIteration):
+        contextvars.copy_context().run(next, working)

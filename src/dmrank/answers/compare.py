@@ -19,7 +19,7 @@ from dmrank.fitted.calibrating import (
     pair_differences,
 )
 from dmrank.fitted.contract import FittedModel
-from dmrank.support.arrays import Codes, Floats
+from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.shown import html
 
@@ -57,6 +57,29 @@ class Comparison:
             return "equal"
         return self.names[item != self.first] or str(item)
 
+    @property
+    def sentence(self) -> str:
+        """What the table says, in a sentence; the surest aspects first.
+
+        Examples
+        --------
+        >>> rows = {"aspect": ["room", "view"], "better": ["x", "y"], "difference": [0.4, -0.1],
+        ...         "probability": [0.7, 0.55]}
+        >>> Comparison("ann", "x", "y", pl.DataFrame(rows), None, ("Ritz", "Hilton")).sentence
+        'Ritz will be liked better on room (70 %), Hilton on view (55 %).'
+        """
+        # Without probabilities, the larger difference is the surer one.
+        rows = self.table.with_columns(size=pl.col("difference").abs())
+        rows = rows.sort("probability", "size", descending=True, nulls_last=True)
+        said: list[str] = []
+        for item in (self.first, self.second):
+            better = rows.filter(pl.col("better") == item)
+            if len(better):
+                verb = "" if said else " will be liked better"
+                said.append(f"{self.name_of(item)}{verb} on {_listed(better)}")
+        first, second = self.name_of(self.first), self.name_of(self.second)
+        return f"{', '.join(said)}." if said else f"Nothing tells {first} and {second} apart."
+
     def _repr_html_(self) -> str:
         first, second = self.name_of(self.first), self.name_of(self.second)
         better = [self.name_of(item) for item in self.table["better"]]
@@ -79,6 +102,17 @@ class Comparison:
         if self.confidence is not None:
             lines.append(f"All aspects together: surer than of {self.confidence:.0%} of pairs.")
         return "\n".join(lines)
+
+
+def _listed(rows: pl.DataFrame) -> str:
+    """Name aspects, and how sure they are, in words."""
+    named = [
+        row["aspect"].replace("_", " ")
+        + ("" if row["probability"] is None else f" ({row['probability']:.0%})".replace("%", " %"))
+        for row in rows.iter_rows(named=True)
+    ]
+    *most, last = named
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def compare(model: FittedModel, user: Id, first: Id, second: Id, *, pairs: int) -> Comparison:
@@ -129,9 +163,48 @@ def order_probabilities(
     """
     if not has_covariances(model):
         return None
-    calibration, eta = model.calibration, degrees_of_freedom(model.family())
-    mean, deviation = pair_differences(model, calibration, users, first, second)
-    distance = mean / (np.sqrt(calibration.order_factor) * deviation)
+    mean, deviation = pair_differences(model, model.calibration, users, first, second)
+    return _probability(model, mean / deviation)
+
+
+def mix_probabilities(
+    model: FittedModel,
+    users: Codes,
+    first: Codes,
+    second: Codes,
+    differences: Float32s,
+    weights: Floats,
+) -> Floats | None:
+    """Return the calibrated probability that the first item is better by a mix of aspects, n.
+
+    The difference by a mix w is Σ_k w_k b_k (r̂_uik − r̂_ujk), and its variance wᵀ Σ_uij w. None: the
+    model has no covariance, and cannot tell.
+
+    Parameters
+    ----------
+    model : FittedModel
+        A fitted model.
+    users, first, second : int arrays, n
+        Codes.
+    differences : float32 array, n × K
+        Scores of the first item less those of the second.
+    weights : float array, n × K
+        The mix of each.
+    """
+    covariances = model.pair_covariances(users, first, second)
+    if covariances is None:
+        return None
+    mean = np.einsum("nk,nk->n", weights, model.calibration.slope * differences)
+    variance = np.einsum("nk,nkl,nl->n", weights, covariances, weights)
+    # A mix of aspects with one rating for all has no spread, and no order.
+    deviation = np.sqrt(np.maximum(variance, np.finfo(np.float64).tiny))
+    return _probability(model, mean / deviation)
+
+
+def _probability(model: FittedModel, distance: Floats) -> Floats:
+    """Return the probability of an order by its mean in deviations, which are not calibrated."""
+    eta = degrees_of_freedom(model.family())
+    distance = distance / np.sqrt(model.calibration.order_factor)
     return np.asarray(special.ndtr(distance) if eta is None else special.stdtr(eta, distance))
 
 

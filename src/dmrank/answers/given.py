@@ -74,8 +74,9 @@ def _read(source: object, catalogue: Catalogue) -> tuple[pl.Series, pl.Series, F
         if rows[column].null_count():
             raise DataError(f"{table.name}: a row has no {column}: give every row an id")
     values = np.empty((len(rows), len(names)), dtype=np.float32)
-    for k, name in enumerate(names):
-        values[:, k] = rows[name].to_numpy()  # null becomes NaN
+    with np.errstate(over="ignore"):  # what float32 does not hold is on no scale
+        for k, name in enumerate(names):
+            values[:, k] = rows[name].to_numpy()  # null becomes NaN
     users, items = (rows[column].cast(pl.String) for column in ("user", "item"))
     return users, items, values, names
 

@@ -129,6 +129,13 @@ class ApproximateIndex:
         -------
         polars.DataFrame
             As from `Model.recommend`.
+
+        Examples
+        --------
+        >>> from dmrank import IALS, make_ratings
+        >>> model = IALS(factors=4).fit(make_ratings(100, 80, 2_000, seed=1).ratings)
+        >>> model.index().recommend("u000003", n=3).height
+        3
         """
         check_length(n)
         catalogue, threads = self.model.catalogue, self.model.config.threads
@@ -190,6 +197,16 @@ class ApproximateIndex:
             The file.
         model, by, probes
             The model and the mix that it was built from, and how widely to search.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from dmrank import IALS, make_ratings
+        >>> model = IALS(factors=4).fit(make_ratings(100, 80, 2_000, seed=1).ratings)
+        >>> path = model.index().save(Path(tempfile.mkdtemp()) / "items.index")
+        >>> ApproximateIndex.load(path, model).recommend("u000003", n=3).height
+        3
         """
         partition, checked = read_partition(path)
         if not _is_of(partition, rating_vectors(model, by).items, model.catalogue.rated_items):

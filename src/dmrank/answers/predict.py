@@ -50,7 +50,12 @@ def predicted_table(model: FittedModel, pairs: Pairs, raw: bool) -> pl.DataFrame
 
 def predicted_ratings(model: FittedModel, users: Codes, items: Codes) -> Float32s:
     """Return predicted ratings on the scale of the training ratings."""
-    ratings = training_scale_ratings(model, users, items)
+    return ratings_of_scores(model, users, model.score_pairs(users, items))
+
+
+def ratings_of_scores(model: FittedModel, users: Codes, scores: Float32s) -> Float32s:
+    """Return predicted ratings on the scale of the training ratings, from the scores of pairs."""
+    ratings = np.clip(model.calibration(users, scores), 1, 5)
     return within_scale(ratings, model.catalogue.scale).astype(np.float32)
 
 

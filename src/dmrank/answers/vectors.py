@@ -41,7 +41,15 @@ class ExportedVectors:
         return _table("user", self.user_ids, self.users)
 
     def item_table(self) -> pl.DataFrame:
-        """Return columns item and vector, of fixed width; `.to_arrow()` makes it Arrow."""
+        """Return columns item and vector, of fixed width; `.to_arrow()` makes it Arrow.
+
+        Examples
+        --------
+        >>> from dmrank import IALS, make_ratings
+        >>> model = IALS(factors=4).fit(make_ratings(50, 20, 500, seed=1).ratings)
+        >>> model.vectors().item_table().shape
+        (20, 2)
+        """
         return _table("item", self.item_ids, self.items)
 
 

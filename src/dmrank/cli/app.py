@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dmrank.cli.aspects import aspects
+from dmrank.cli.card import card
 from dmrank.cli.check import check
 from dmrank.cli.commands import CommandGroup, Quiet, add_command, examples, silenced
 from dmrank.cli.compare import compare
@@ -15,9 +16,13 @@ from dmrank.cli.evaluate import evaluate
 from dmrank.cli.explain import explain
 from dmrank.cli.extract import extract
 from dmrank.cli.fit import fit
+from dmrank.cli.fold_in import fold_in
+from dmrank.cli.keys import keys
 from dmrank.cli.paper import paper
 from dmrank.cli.prepare import prepare
+from dmrank.cli.ratings import ratings
 from dmrank.cli.recommend import recommend
+from dmrank.cli.serve import serve
 from dmrank.cli.stats import stats
 from dmrank.cli.tune import tune
 from dmrank.cli.warm_up import warm_up
@@ -71,8 +76,9 @@ def options(
 
 # In the order of the help text.
 for command in (
-    *(demo, stats, prepare, fit, evaluate, recommend, compare, explain),
-    *(tune, paper, extract, check, warm_up),
+    *(demo, stats, prepare, fit, evaluate, recommend, fold_in, compare, explain),
+    *(serve, tune, paper, extract, card, check, warm_up),
 ):
     add_command(app, command)
-app.add_typer(aspects, name="aspects")
+for name, group in {"aspects": aspects, "keys": keys, "ratings": ratings}.items():
+    app.add_typer(group, name=name)

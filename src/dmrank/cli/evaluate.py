@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dmrank.cli.clusters import runs_on_cluster
 from dmrank.cli.columns import ReadOptions, reads_ratings
 from dmrank.cli.commands import examples
 from dmrank.cli.options import OutputFormat, SafeCells
@@ -30,6 +31,7 @@ _PARTS = (
     f"dmrank evaluate ease.dmrank {_PARTS}",
     f"dmrank evaluate ease.dmrank {_PARTS} --per-aspect --metric recall@20",
 )
+@runs_on_cluster
 @reads_ratings
 def evaluate(
     columns: ReadOptions,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from dmrank.answers.by_text import parse_by
 from dmrank.cli.commands import examples
-from dmrank.cli.options import ModelFile, OutputFormat, SafeCells, parse_by
+from dmrank.cli.options import ModelFile, OutputFormat, SafeCells
 from dmrank.cli.output import console, make_table, print_csv, print_json
 from dmrank.support.progress import say
 from dmrank.support.terminal import printable

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.text import Text
 
+from dmrank.cli.clusters import runs_on_cluster
 from dmrank.cli.columns import parse_scale
 from dmrank.cli.commands import examples
 from dmrank.cli.options import (
@@ -50,6 +51,7 @@ class RatingMapping(StrEnum):
     "dmrank extract reviews.csv --overall stars --show 5",
     "dmrank extract reviews.csv --overall stars --out extracted.parquet",
 )
+@runs_on_cluster
 def extract(
     file: ReviewsFile,
     out: Annotated[Path | None, typer.Option(help="Ratings to write, by the ending.")] = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dmrank.cli.clusters import runs_on_cluster
 from dmrank.cli.columns import ReadOptions, reads_ratings
 from dmrank.cli.commands import examples
 from dmrank.cli.model_file import interrupted_file, save_model
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     "dmrank fit ratings.csv --out model.dmrank",
     "dmrank fit parts/train.parquet --model ease --set regularization=100 --out ease.dmrank",
 )
+@runs_on_cluster
 @reads_ratings
 def fit(
     columns: ReadOptions,
@@ -59,14 +61,20 @@ def fit(
     checkpoint: Annotated[
         Path | None, typer.Option(help="Folder to save the state in, and to go on from.")
     ] = None,
+    card: Annotated[
+        bool, typer.Option("--card", help="Also write a model card beside the model, as .md.")
+    ] = False,
 ) -> None:
     """Learn a model from ratings and write it into one file."""
+    from dmrank.answers.card.card import card_path
     from dmrank.models import find_model
 
     # What is wrong with the settings is said before anything is read.
     parameters = {**read_config(config), **parse_settings(set_, seed=seed, threads=threads)}
     unfitted = find_model(model)(**parameters)
     check_target(out)
+    if card:
+        check_target(card_path(out))
     if checkpoint is not None:
         check_folder(checkpoint)
     ratings = columns.read(file)
@@ -77,6 +85,8 @@ def fit(
     save_model(fitted, out)
     interrupted_file(out).unlink(missing_ok=True)
     say(f"wrote {out}: {', '.join(filter(None, (repr(fitted), fitted.history.summary())))}")
+    if card:
+        say(f"wrote {fitted.card(file=out.name).write(card_path(out))}, its card")
     for line in _parts(fitted):
         say(line)
 

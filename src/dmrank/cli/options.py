@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-from dmrank.support.errors import ConfigError
-
-if TYPE_CHECKING:
-    from dmrank.fitted.contract import By
 
 RatingsFile = Annotated[
     Path, typer.Argument(help="Ratings: csv, tsv, jsonl (plain or .gz) or parquet.", metavar="FILE")
@@ -59,6 +54,24 @@ OverallScale = Annotated[
 ]
 
 
+ByOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What to rank by: an aspect, or ASPECT=WEIGHT; repeat for a mix. 'all' respects all "
+        "aspects together. Default: the primary aspect.",
+        metavar="ASPECT[=WEIGHT]",
+    ),
+]
+
+ListsOut = Annotated[
+    str | None,
+    typer.Option(
+        help="Write the lists here: a file by its ending, or, with a / at the end, a folder of "
+        "parts; a killed run goes on with its parts.",
+        metavar="FILE",
+    ),
+]
+
 SafeCells = Annotated[
     bool,
     typer.Option(
@@ -74,27 +87,3 @@ class OutputFormat(StrEnum):
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
-
-
-def parse_by(given: list[str] | None) -> By:
-    """Parse `service`, `value=2`, or several of them; nothing means the primary aspect.
-
-    Examples
-    --------
-    >>> parse_by(["service", "value=2"]), parse_by(["all"]), parse_by([])
-    ({'service': 1.0, 'value': 2.0}, 'all', None)
-    """
-    if not given:
-        return None
-    if len(given) == 1 and "=" not in given[0]:
-        return given[0]
-    mix: dict[str, float] = {}
-    for text in given:
-        name, _, weight = text.rpartition("=") if "=" in text else (text, "", "1")
-        if name in mix:
-            raise ConfigError(f"--by names {name!r} twice: give each aspect once")
-        try:
-            mix[name] = float(weight)
-        except ValueError:
-            raise ConfigError(f"--by {text!r} is not ASPECT or ASPECT=WEIGHT") from None
-    return mix

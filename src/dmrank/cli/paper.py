@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dmrank.cli.clusters import runs_on_cluster
 from dmrank.cli.columns import ReadOptions, reads_ratings, split_list
 from dmrank.cli.commands import examples
 from dmrank.cli.stopping import stopping
@@ -19,6 +20,7 @@ from dmrank.support.targets import check_folder
     "dmrank paper --ratings ratings.csv --out results --budget quick",
     "dmrank paper --ratings ratings.csv --out results --models hurdle,dmr,ease --threads 1",
 )
+@runs_on_cluster
 @reads_ratings
 def paper(
     columns: ReadOptions,

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dmrank.answers.by_text import parse_by
+from dmrank.cli.clusters import runs_on_cluster
 from dmrank.cli.commands import examples
-from dmrank.cli.options import ModelFile, OutputFormat, SafeCells, parse_by
+from dmrank.cli.options import (
+    ByOption,
+    ListsOut,
+    ModelFile,
+    OutputFormat,
+    SafeCells,
+)
 from dmrank.cli.output import console, print_csv, print_json, print_table
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.progress import say
@@ -36,6 +44,7 @@ class UnknownUsers(StrEnum):
     "dmrank recommend model.dmrank --user u000012 --by service --by value=2",
     "dmrank recommend model.dmrank --all-users --format csv | head",
 )
+@runs_on_cluster
 def recommend(
     model: ModelFile,
     user: Annotated[
@@ -48,14 +57,7 @@ def recommend(
     all_users: Annotated[
         bool, typer.Option("--all-users", help="Everybody that the model knows.")
     ] = False,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What to rank by: an aspect, or ASPECT=WEIGHT; repeat for a mix. 'all' respects "
-            "all aspects together. Default: the primary aspect.",
-            metavar="ASPECT[=WEIGHT]",
-        ),
-    ] = None,
+    by: ByOption = None,
     n: Annotated[int, typer.Option("-n", help="Length of each list.")] = 10,
     include_seen: Annotated[
         bool, typer.Option("--include-seen", help="Also list what the user rated in training.")
@@ -80,9 +82,7 @@ def recommend(
     on_unknown: Annotated[
         UnknownUsers, typer.Option(help="Users without a training rating: an error, or popularity.")
     ] = UnknownUsers.RAISE,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the lists here (by its ending), in blocks.")
-    ] = None,
+    out: ListsOut = None,
     format_: Annotated[
         OutputFormat,
         typer.Option("--format", help="How to print the lists; csv: of any number."),
@@ -90,13 +90,12 @@ def recommend(
     safe_cells: SafeCells = False,
 ) -> None:
     """Rank items for users, by an aspect or a mix of aspects."""
-    from dmrank.cli.list_file import write_lists
+    from dmrank.cli.list_file import check_lists, write_lists
     from dmrank.models import load
-    from dmrank.support.files import check_table
 
     # What is wrong is said before anything is ranked.
     if out is not None:
-        check_table(out, safe_cells=safe_cells)
+        check_lists(out, safe_cells=safe_cells)
     ranker = load(model)
     asked = _asked_users(ranker, user or [], users, all_users)
     options: dict[str, Any] = {
@@ -109,7 +108,7 @@ def recommend(
         "preference": preference,
     }
     if out is not None:
-        rows = write_lists(ranker, asked, n, options, out, safe_cells=safe_cells)
+        rows = write_lists(ranker, model, asked, n, options, out, safe_cells=safe_cells)
         say(f"wrote {out}: {rows:,} rows for {len(asked):,} users")
         return
     if format_ == OutputFormat.CSV:

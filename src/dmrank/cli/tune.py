@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dmrank.cli.clusters import runs_on_cluster
 from dmrank.cli.columns import ReadOptions, reads_ratings
 from dmrank.cli.commands import examples
 from dmrank.cli.options import MODEL_HELP, OutputFormat, SafeCells, complete_model
@@ -39,6 +40,7 @@ _PARTS = "--train parts/train.parquet --validation parts/validation.parquet"
     f"dmrank tune ease {_PARTS} --trials 10 --out ease.toml",
     f"dmrank tune ials {_PARTS} --trials 5 --storage trials.db",
 )
+@runs_on_cluster
 @reads_ratings
 def tune(
     columns: ReadOptions,
@@ -65,6 +67,9 @@ def tune(
     storage: Annotated[
         Path | None, typer.Option(help="SQLite file that keeps trials; a cut-off search goes on.")
     ] = None,
+    width: Annotated[
+        int, typer.Option(help="Settings that are chosen at a time, for --cluster to try at once.")
+    ] = 1,
     format_: Annotated[
         OutputFormat, typer.Option("--format", help="How to print the trials.")
     ] = OutputFormat.TABLE,
@@ -95,6 +100,7 @@ def tune(
             users=users,
             seed=seed,
             storage=storage,
+            width=width,
         )
     _print(found, format_, safe_cells)
     if out is not None:

@@ -12,6 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 from dmrank.support.errors import ConfigError
 
+#: The most threads of this process where nobody says how many; None: one for every core.
+_most_threads: int | None = None
+
+
+def limit_threads(most: int) -> None:
+    """From now on, use so many threads where one for every core was asked for.
+
+    A worker of a cluster has a share of the cores of its machine.
+    """
+    global _most_threads  # noqa: PLW0603 (it is of the process)
+    _most_threads = most
+
 
 def count_threads(threads: int | None) -> int:
     """Return how many threads to use; None means one for every core that this process may use.
@@ -22,6 +34,8 @@ def count_threads(threads: int | None) -> int:
     3
     """
     if threads is None:
+        if _most_threads is not None:
+            return _most_threads
         # A container or a batch queue may allow fewer cores than the machine has.
         has_affinity = hasattr(os, "sched_getaffinity")
         return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1

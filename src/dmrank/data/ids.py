@@ -225,7 +225,15 @@ class Ids:
         raise self._unknown(name)
 
     def code(self, name: Id) -> int:
-        """Return the code of one id."""
+        """Return the code of one id.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(50, 20, 500, seed=1).ratings
+        >>> ratings.users.code("u000003")
+        3
+        """
         code = self.find(name)
         if code < 0:
             raise self._unknown(name)
@@ -250,7 +258,15 @@ class Ids:
         return np.array([self._code_of.get(name, -1) for name in others.series], dtype=np.int64)
 
     def names(self, codes: Codes) -> pl.Series:
-        """Return the ids that belong to codes."""
+        """Return the ids that belong to codes.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(50, 20, 500, seed=1).ratings
+        >>> ratings.users.names([0, 3]).to_list()
+        ['u000000', 'u000003']
+        """
         return self.values[codes]
 
     def column(self, names: Iterable[Id]) -> pl.Series:

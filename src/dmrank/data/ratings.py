@@ -135,6 +135,15 @@ class Ratings:
         """Make Ratings from one user id, item id and rating vector per row.
 
         A repeated (user, item) keeps the latest by timestamp, else the last row.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_arrays(
+        ...     ["ann", "ann", "bob"], ["Ritz", "Hilton", "Ritz"],
+        ...     [[5, 4], [3, 2], [4, 4]], aspects=["overall", "service"],
+        ... )
+        >>> ratings.of_item('Ritz').values.tolist()
+        [[5.0, 4.0], [4.0, 4.0]]
         """
         user_series, user_type = id_texts(users, "user")
         item_series, item_type = id_texts(items, "item")
@@ -238,12 +247,32 @@ class Ratings:
 
     @property
     def primary_aspect(self) -> str:
-        """The aspect that ranks by default: `overall` if there is one, else the first."""
+        """The aspect that ranks by default: `overall` if there is one, else the first.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_arrays(
+        ...     ["ann", "ann", "bob"], ["Ritz", "Hilton", "Ritz"],
+        ...     [[5, 4], [3, 2], [4, 4]], aspects=["overall", "service"],
+        ... )
+        >>> ratings.primary_aspect
+        'overall'
+        """
         return "overall" if "overall" in self.aspects else self.aspects[0]
 
     @cached_property
     def user_codes(self) -> Int32s:
-        """The user of each row."""
+        """The user of each row.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_arrays(
+        ...     ["ann", "ann", "bob"], ["Ritz", "Hilton", "Ritz"],
+        ...     [[5, 4], [3, 2], [4, 4]], aspects=["overall", "service"],
+        ... )
+        >>> ratings.user_codes.tolist()
+        [0, 0, 1]
+        """
         counts = np.diff(self.user_pointer)
         return np.repeat(np.arange(len(counts), dtype=np.int32), counts)
 
@@ -253,7 +282,17 @@ class Ratings:
         return rows_of.group_rows(self.item_codes, len(self.items))
 
     def aspect(self, name: str) -> int:
-        """Return the column of an aspect."""
+        """Return the column of an aspect.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_arrays(
+        ...     ["ann", "ann", "bob"], ["Ritz", "Hilton", "Ritz"],
+        ...     [[5, 4], [3, 2], [4, 4]], aspects=["overall", "service"],
+        ... )
+        >>> ratings.aspect("service")
+        1
+        """
         try:
             return self.aspects.index(name)
         except ValueError:
@@ -273,12 +312,30 @@ class Ratings:
         return View(self.user_codes[rows], self.values[rows])
 
     def item_name(self, code: int) -> str:
-        """Return the name of an item, or its id where it has no name."""
+        """Return the name of an item, or its id where it has no name.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(50, 20, 500, seed=1).ratings
+        >>> ratings.item_name(3)
+        'Old Market Suites'
+        """
         name = "" if self.item_names is None else str(self.item_names[code])
         return name or str(self.items[code])
 
     def select(self, rows: Codes | Bools) -> Ratings:
-        """Keep the given rows (ascending, or a mask); ids, codes and scale stay as they are."""
+        """Keep the given rows (ascending, or a mask); ids, codes and scale stay as they are.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_arrays(
+        ...     ["ann", "ann", "bob"], ["Ritz", "Hilton", "Ritz"],
+        ...     [[5, 4], [3, 2], [4, 4]], aspects=["overall", "service"],
+        ... )
+        >>> len(ratings.select([0, 2]))
+        2
+        """
         rows = positions(rows, len(self), "rows")
         if (rows[1:] <= rows[:-1]).any() or (len(rows) and rows[0] < 0):
             raise DataError("rows are not in ascending order, each once: sort them (np.unique)")
@@ -399,7 +456,15 @@ class Ratings:
         return replace(self, timestamps=times, time_unit=unit)
 
     def k_core(self, k: int) -> Ratings:
-        """Keep the users and items with at least k ratings each, iterated to a fixed point."""
+        """Keep the users and items with at least k ratings each, iterated to a fixed point.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(50, 20, 500, seed=1).ratings
+        >>> len(ratings), len(ratings.k_core(5))
+        (500, 461)
+        """
         keep = rows_of.k_core(self.user_codes, self.item_codes, len(self.users), len(self.items), k)
         return (self if keep.all() else self.select(np.flatnonzero(keep))).compact()
 
@@ -422,6 +487,14 @@ class Ratings:
             Same seed, same split; used by `by="random"` only.
         by : {"random", "time", "time-per-user"}
             Uniformly at random; the newest rows of all users last; or each user's newest last.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(50, 20, 500, seed=1).ratings
+        >>> split = ratings.split(0.7, 0.15, 0.15, seed=0)
+        >>> len(split.train), len(split.validation), len(split.test)
+        (350, 75, 75)
         """
         shares = (train, validation, test)
         if by == "random":
@@ -553,7 +626,17 @@ class Ratings:
             digest.update(array.tobytes())
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table: user, item, then item_name and timestamp if known, then the aspects."""
+        """Return a table: user, item, then item_name and timestamp if known, then the aspects.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_arrays(
+        ...     ["ann", "ann", "bob"], ["Ritz", "Hilton", "Ritz"],
+        ...     [[5, 4], [3, 2], [4, 4]], aspects=["overall", "service"],
+        ... )
+        >>> ratings.to_polars().columns
+        ['user', 'item', 'overall', 'service']
+        """
         columns = [
             self.users.names(self.user_codes).alias("user"),
             self.items.names(self.item_codes).alias("item"),
@@ -586,6 +669,16 @@ class Ratings:
 
         With `safe_cells`, csv and tsv files are for spreadsheets: ids and names that begin like a
         formula (``=``, ``+``, ``-``, ``@``, a tab) get an apostrophe before them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(50, 20, 500, seed=1).ratings
+        >>> path = ratings.write(Path(tempfile.mkdtemp()) / "ratings.parquet")
+        >>> len(dmrank.read_ratings(path))
+        500
         """
         scale = dict(zip(self.aspects, self.scale.tolist(), strict=True))
         metadata = {SCALE_METADATA: json.dumps(scale)}
@@ -598,6 +691,13 @@ class Split:
 
     Rows of users or items that have no training row (cold ones) are kept; :attr:`cold_users`,
     :attr:`cold_items` and :meth:`cold_rows` flag them.
+
+    Examples
+    --------
+    >>> import dmrank
+    >>> split = dmrank.make_ratings(50, 20, 500, seed=1).ratings.split()
+    >>> split
+    Split(train 350, validation 75, test 75 rating vectors; 1 outside train ...)
     """
 
     train: Ratings

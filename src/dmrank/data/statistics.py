@@ -48,11 +48,27 @@ class Statistics:
 
     @property
     def density(self) -> float:
-        """Share of all (user, item) pairs that are rated."""
+        """Share of all (user, item) pairs that are rated.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(50, 20, 500, seed=1).ratings
+        >>> dmrank.describe(ratings).density
+        0.5
+        """
         return self.ratings / (self.users * self.items) if self.ratings else 0.0
 
     def per_aspect(self) -> pl.DataFrame:
-        """Return one row per aspect: missing share, scale, mean, deviation and correlations."""
+        """Return one row per aspect: missing share, scale, mean, deviation and correlations.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> ratings = dmrank.make_ratings(50, 20, 500, seed=1).ratings
+        >>> dmrank.describe(ratings).per_aspect().columns[:3]
+        ['aspect', 'missing', 'low']
+        """
         columns = {
             "aspect": list(self.aspects),
             "missing": self.missing,

@@ -195,7 +195,14 @@ def make_ratings(
 
 
 def make_hotels(seed: int = 0) -> Synthetic:
-    """Draw the hotel ratings of the demo: 2,000 guests, 300 hotels, 8 aspects, some missing."""
+    """Draw the hotel ratings of the demo: 2,000 guests, 300 hotels, 8 aspects, some missing.
+
+    Examples
+    --------
+    >>> from dmrank import make_hotels
+    >>> make_hotels(seed=0).ratings
+    Ratings(2,000 users × 300 items × 8 aspects, 60,000 rating vectors, 19.5 % ...)
+    """
     return make_ratings(
         users=2_000,
         items=300,

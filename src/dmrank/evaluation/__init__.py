@@ -1,5 +1,6 @@
 """How well fitted models do on held-out ratings: protocols, pairs, significance, reports."""
 
+from dmrank.data.activity import GROUP_LABELS, GROUPS
 from dmrank.evaluation.adapters.adapt import adapt
 from dmrank.evaluation.confidence_levels import (
     CalibrationCurve,
@@ -15,7 +16,7 @@ from dmrank.evaluation.lift import Lift, lift
 from dmrank.evaluation.order_pairs import OrderPairs, any_pairs, rated_pairs
 from dmrank.evaluation.report import Report
 from dmrank.evaluation.significance import PairedTest, bootstrap_interval, compare_with_best
-from dmrank.evaluation.user_groups import GROUP_LABELS, GROUPS, group_sizes, user_groups
+from dmrank.evaluation.user_groups import group_sizes, user_groups
 
 __all__ = [
     "GROUPS",

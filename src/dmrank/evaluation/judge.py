@@ -8,11 +8,13 @@ from itertools import product
 import numpy as np
 
 from dmrank.data.ratings import ColdStart, Ratings, Split
-from dmrank.evaluation.equal_scores import count_equal_scores
+from dmrank.evaluation.blocks import evaluate_on, knows_as_training_does
 from dmrank.evaluation.judged import Judged, asked_on, name_of
 from dmrank.evaluation.protocols import Full, Protocol, parse_protocol
 from dmrank.evaluation.report import Report
+from dmrank.evaluation.users import UserValues, judge_users
 from dmrank.evaluation.whole import whole_values
+from dmrank.fitted.contract import FittedModel
 from dmrank.fitted.scorers import Scorer, make_ranker
 from dmrank.metrics import Contrast, Coverage, ListLift, Metric, parse_any_metric
 from dmrank.metrics.names import AnyMetric
@@ -20,6 +22,7 @@ from dmrank.models.base import Model
 from dmrank.support.arrays import Floats
 from dmrank.support.errors import ConfigError, DataError, did_you_mean
 from dmrank.support.progress import bar, say
+from dmrank.support.workers import current_workers
 from dmrank.training.held_out import HeldOut
 
 DEFAULT_METRICS = ("ap", "ndcg@10", "ndcg@50")
@@ -94,23 +97,17 @@ def evaluate(
     values: dict[tuple[str, str, str], Floats] = {}
     joint: dict[tuple[str, str, str], float] = {}
     equal: dict[tuple[str, str], int] = {}
+    of_blocks = _judged_in_blocks(asked, split, held_out, protocol, of_each, chosen)
     with bar("evaluating", total=len(asked) * len(chosen)) as progress:
         for done, (name, aspect) in enumerate(product(asked, chosen), start=1):
-            model = asked[name]
-            scorer = model.scorer(model.weights(aspect))
+            scorer = asked[name].scorer(asked[name].weights(aspect))
             if of_each:
-                ranks = ranking.ranks(aspect, scorer, threads)
-                gains = np.nan_to_num(held_out.query(aspect).gains)
-                for metric in of_each:
-                    values[name, aspect, str(metric)] = metric(
-                        ranks,
-                        gains,
-                        held_out.items.pointer,
-                        propensities=held_out.propensities,
-                    )
-                equal[name, aspect] = count_equal_scores(
-                    held_out, ranks, ranking.candidates(aspect), scorer, threads
+                found = of_blocks.get((name, aspect)) or judge_users(
+                    scorer, held_out, ranking, aspect, of_each, threads
                 )
+                equal[name, aspect] = found.equal
+                for shown, of_users in found.values.items():
+                    values[name, aspect, shown] = of_users
             for shown, value in _joint_values(of_all, held_out, scorer, threads).items():
                 joint[name, aspect, shown] = value
             progress.update(done, note=f"{name} by {aspect}")
@@ -129,6 +126,28 @@ def evaluate(
         protocol=protocol,
         left_out=held_out.left_out,
     )
+
+
+def _judged_in_blocks(
+    asked: Mapping[str, FittedModel],
+    split: Split,
+    held_out: HeldOut,
+    protocol: str,
+    metrics: Sequence[Metric],
+    aspects: Sequence[str],
+) -> dict[tuple[str, str], UserValues]:
+    """Return what workers, if there are any, say of the models that they can open, by aspect."""
+    workers = current_workers()
+    if workers is None or not metrics:
+        return {}
+    return {
+        (name, aspect): found
+        for name, model in asked.items()
+        if knows_as_training_does(model, split)
+        for aspect, found in evaluate_on(
+            workers, model, split, held_out, protocol=protocol, metrics=metrics, aspects=aspects
+        ).items()
+    }
 
 
 def _folded_in(models: Mapping[str, Judged], cold: ColdStart) -> dict[str, Judged]:

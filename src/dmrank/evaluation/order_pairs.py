@@ -112,6 +112,15 @@ class OrderPairs:
             Of calibrated ratings instead of raw scores. Calibration gives each aspect a slope of
             its own, so that one score for all aspects then tells a little: what a model has to
             beat to know anything.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> split = dmrank.make_ratings(50, 20, 500, seed=1).ratings.split()
+        >>> from dmrank.evaluation import rated_pairs
+        >>> means = dmrank.ItemMean().fit(split.train)
+        >>> round(rated_pairs(split).contrast(means).pooled, 3)
+        0.529
         """
         asked = self.asked(model)
         predicted = self.predicted(asked)
@@ -120,7 +129,17 @@ class OrderPairs:
         return contrast_accuracy(self.observed, predicted, self.pointer)
 
     def accuracy(self, model: Judged) -> PairAccuracy:
-        """Return how often the model has the observed order; a predicted tie is a wrong one."""
+        """Return how often the model has the observed order; a predicted tie is a wrong one.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> split = dmrank.make_ratings(50, 20, 500, seed=1).ratings.split()
+        >>> from dmrank.evaluation import rated_pairs
+        >>> means = dmrank.ItemMean().fit(split.train)
+        >>> round(rated_pairs(split).accuracy(means).pooled, 3)
+        0.639
+        """
         return pair_accuracy(self.observed, self.predicted(model), self.pointer)
 
 

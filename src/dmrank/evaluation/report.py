@@ -67,6 +67,16 @@ class Report:
         by : str, optional
             An aspect, by default the primary one; `"average"` is each user's mean over the aspects
             that the user has.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> split = dmrank.make_ratings(50, 20, 500, seed=1).ratings.split()
+        >>> models = {"means": dmrank.ItemMean(), "popular": dmrank.Popularity()}
+        >>> models = {name: model.fit(split.train) for name, model in models.items()}
+        >>> report = dmrank.evaluate(models, split, metrics=["ndcg@10"])
+        >>> len(report.per_user("means", "ndcg@10", by="value")) == len(report.users)
+        True
         """
         aspect = self._checked(model, metric, by)
         if self._is_joint(metric) or self._is_whole(metric):
@@ -86,6 +96,16 @@ class Report:
         """Return the mean over users, or the value of all users together if the metric is such.
 
         Of `"average"` it is the mean over aspects of these.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> split = dmrank.make_ratings(50, 20, 500, seed=1).ratings.split()
+        >>> models = {"means": dmrank.ItemMean(), "popular": dmrank.Popularity()}
+        >>> models = {name: model.fit(split.train) for name, model in models.items()}
+        >>> report = dmrank.evaluate(models, split, metrics=["ndcg@10"])
+        >>> round(report.mean("means", "ndcg@10"), 3)
+        0.563
         """
         aspect = self._checked(model, metric, by)
         if self._is_whole(metric):
@@ -119,7 +139,18 @@ class Report:
         return pl.DataFrame(columns)
 
     def by_aspect(self) -> pl.DataFrame:
-        """Return one row per model, aspect and metric: the mean, and how many users it is over."""
+        """Return one row per model, aspect and metric: the mean, and how many users it is over.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> split = dmrank.make_ratings(50, 20, 500, seed=1).ratings.split()
+        >>> models = {"means": dmrank.ItemMean(), "popular": dmrank.Popularity()}
+        >>> models = {name: model.fit(split.train) for name, model in models.items()}
+        >>> report = dmrank.evaluate(models, split, metrics=["ndcg@10"])
+        >>> report.by_aspect().columns
+        ['model', 'aspect', 'metric', 'mean', 'users']
+        """
         rows = [
             {
                 "model": model,
@@ -151,6 +182,16 @@ class Report:
 
         A metric without a value per user, such as coverage, has no test: it gives no comparison.
         By default the first metric that has is used.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> split = dmrank.make_ratings(50, 20, 500, seed=1).ratings.split()
+        >>> models = {"means": dmrank.ItemMean(), "popular": dmrank.Popularity()}
+        >>> models = {name: model.fit(split.train) for name, model in models.items()}
+        >>> report = dmrank.evaluate(models, split, metrics=["ndcg@10"])
+        >>> [test.best for test in report.significance("ndcg@10")]
+        ['popular']
         """
         tested = [name for name in self._by_aspect if not self._is_joint(name)]
         wanted = metric or next(iter(tested), self.metrics[0])

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from dmrank.data.activity import GROUP_LABELS, activity_groups
 from dmrank.data.ratings import Ratings
 from dmrank.evaluation.report import AVERAGE, Report
 from dmrank.evaluation.significance import bootstrap_interval
-from dmrank.support.arrays import Bools, Floats, Int64s
-
-#: Fewest and most training ratings of each group.
-GROUPS: tuple[tuple[int, int | None], ...] = ((1, 4), (5, 9), (10, 19), (20, 49), (50, None))
-GROUP_LABELS = ("<5", "5–9", "10–19", "20–49", "50+")
+from dmrank.support.arrays import Floats
 
 
 def group_sizes(train: Ratings) -> pl.DataFrame:
@@ -25,7 +22,7 @@ def group_sizes(train: Ratings) -> pl.DataFrame:
     [14, 16, 8, 12, 0]
     """
     counts = np.diff(train.user_pointer)
-    users = [int(_is_member(counts, group).sum()) for group in GROUPS]
+    users = [int(members.sum()) for _, members in activity_groups(counts)]
     total = max(sum(users), 1)
     return pl.DataFrame(
         {"group": GROUP_LABELS, "users": users, "share": [size / total for size in users]}
@@ -65,8 +62,8 @@ def user_groups(report: Report, train: Ratings, metric: str, by: str = AVERAGE) 
     rows = []
     for model in report.models:
         values = np.array([report.per_user(model, metric, aspect) for aspect in aspects])
-        for group, label in zip(GROUPS, GROUP_LABELS, strict=True):
-            of_group = values[:, _is_member(counts, group)]
+        for label, members in activity_groups(counts):
+            of_group = values[:, members]
             has_value = ~np.isnan(of_group).all(axis=0)
             mean = _known_mean(np.array([_known_mean(of_users) for of_users in of_group]))
             low, high = _interval(of_group[:, has_value])
@@ -75,11 +72,6 @@ def user_groups(report: Report, train: Ratings, metric: str, by: str = AVERAGE) 
                 "low": low, "high": high,
             })  # fmt: skip
     return pl.DataFrame(rows)
-
-
-def _is_member(counts: Int64s, group: tuple[int, int | None]) -> Bools:
-    fewest, most = group
-    return (counts >= fewest) & (counts <= (np.inf if most is None else most))
 
 
 def _interval(values: Floats) -> tuple[float, float]:

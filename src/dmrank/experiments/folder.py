@@ -50,6 +50,11 @@ class RunFolder:
         else:
             self.write_text(_SETTINGS, json.dumps(wanted, indent=2) + "\n")
 
+    @property
+    def settings_file(self) -> Path:
+        """What says which run it is."""
+        return self.path / _SETTINGS
+
     def finish_report(self, models: Collection[str], files: Collection[str]) -> None:
         """Note what the report is on, and remove files of the report before that it has not."""
         before = self.kept(_WRITTEN)

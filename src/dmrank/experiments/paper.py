@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dmrank.compiled.ranges import count_threads
 from dmrank.data.ratings import Ratings
+from dmrank.experiments.ahead import work_ahead
 from dmrank.experiments.budgets import find_budget
 from dmrank.experiments.contenders import (
     CONTENDERS,
@@ -119,6 +120,7 @@ def run_paper(
         raise ConfigError(f"seeds={count}: train each model at least once")
     settings = StudySettings(contenders, budget, chosen, count, k_core, threads)
     study = Study(ratings, name, Path(out), settings)
+    work_ahead(study, ratings)
     steps = list(_steps(study))
     _run_steps(steps, study.folder)
     sections = [_write(study, exhibit) for exhibit in _exhibits(study)]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dmrank.data.fingerprint import fingerprint
 from dmrank.data.ratings import Ratings, Split
 from dmrank.experiments.budgets import Budget
 from dmrank.experiments.contenders import CONTENDERS, Contender
@@ -267,13 +268,6 @@ def _source(kind: type[Model]) -> str:
         return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()[:16]
     except (OSError, TypeError):
         return ""
-
-
-def fingerprint(ratings: Ratings) -> str:
-    """Return a short name of the content of ratings."""
-    digest = hashlib.sha256(repr((ratings.aspects, ratings.scale.tolist())).encode())
-    ratings.update_digest(digest)
-    return digest.hexdigest()[:16]
 
 
 def _some_users(split: Split, most_rows: int | None) -> Split:

@@ -12,7 +12,8 @@ from typing import Any
 import polars as pl
 
 from dmrank.data.ratings import Ratings, Split
-from dmrank.experiments.search import STRATEGIES, ParameterSearch, Strategy
+from dmrank.experiments.search import ParameterSearch
+from dmrank.experiments.trials import STRATEGIES, SearchSettings, Strategy
 from dmrank.metrics import parse_metric
 from dmrank.models import Model, find_model
 from dmrank.models.config import Config, Search, all_fields
@@ -47,7 +48,15 @@ class Tuning:
     trials: pl.DataFrame
 
     def make(self, **changes: Any) -> Model:
-        """Return an unfitted model with the best parameters."""
+        """Return an unfitted model with the best parameters.
+
+        Examples
+        --------
+        >>> import dmrank
+        >>> split = dmrank.make_ratings(50, 20, 500, seed=1).ratings.split()
+        >>> dmrank.tune("ItemMean", split, trials=2).make()
+        ItemMean(seed=0, shrinkage=9.43477073452948)
+        """
         return self.model(**{**self.parameters, **changes})
 
     def __repr__(self) -> str:
@@ -89,6 +98,7 @@ def tune(
     seed: int = 0,
     prune: bool = True,
     storage: str | os.PathLike[str] | None = None,
+    width: int = 1,
 ) -> Tuning:
     """Search the parameters with which a model ranks validation ratings best.
 
@@ -121,6 +131,10 @@ def tune(
         were looked at 3, 9, 27, … times goes on.
     storage : path, optional
         SQLite file that keeps finished trials; a search that was cut off goes on from there.
+    width : int
+        How many settings are chosen at a time, knowing the trials before them and not each other:
+        as many can be tried at the same time by the workers of a :func:`dmrank.cluster`. What is
+        found depends on it, and never on the workers.
 
     Examples
     --------
@@ -144,6 +158,7 @@ def tune(
         seed=seed,
         prune=prune,
         storage=storage,
+        width=width,
     )
 
 
@@ -161,6 +176,7 @@ def tune_on(
     storage: str | os.PathLike[str] | None,
     space: Mapping[str, Search] | None = None,
     prune: bool = True,
+    width: int = 1,
 ) -> Tuning:
     """Do the same as :func:`tune` without a test part: with training and validation ratings.
 
@@ -181,11 +197,14 @@ def tune_on(
         raise ConfigError(f"there is no strategy {strategy!r}; {hint}")
     if trials < 1:
         raise ConfigError(f"trials={trials}: try at least one setting")
-    search = ParameterSearch(kind, {**given, **judged_by}, searched, strategy, seed, prune)
+    if width < 1:
+        raise ConfigError(f"width={width}: choose at least one setting at a time")
+    settings = SearchSettings(kind, {**given, **judged_by}, searched, strategy, seed, prune)
+    search = ParameterSearch(settings, width)
     # The number of threads changes no bit, so that a search may go on with another.
-    results_depend_on = {name: value for name, value in search.given.items() if name != "threads"}
-    settings = (results_depend_on, searched, strategy, prune)
-    search.open(storage, f"{kind.__name__}-{_fingerprint(train, validation, settings)}")
+    results_depend_on = {name: value for name, value in settings.given.items() if name != "threads"}
+    identity = (results_depend_on, searched, strategy, prune, *(() if width == 1 else (width,)))
+    search.open(storage, f"{kind.__name__}-{_fingerprint(train, validation, identity)}")
     search.run(train, validation, trials)
     best, table = search.result()
     found = {**given, **best.params}

@@ -21,9 +21,12 @@ from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.mixed_lists import MixedLists, OneScoreLists, VectorLists
 from dmrank.fitted.profiles import NewRows, Profiles
-from dmrank.fitted.scorers import Blocks, Ranker, Scorer, Vectors, make_ranker
+from dmrank.fitted.record import FitRecord, ValidationRecord
+from dmrank.fitted.scorers import Blocks, MixVectors, Ranker, Scorer, Vectors, make_ranker
 from dmrank.fitted.sizes import Sizes
+from dmrank.ranking import item_columns
 from dmrank.ranking.scoring import score_rows
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.errors import ConfigError, NotFittedError, UnsupportedError
@@ -60,6 +63,8 @@ class FittedModel(ABC):
         What the model remembers of its training ratings.
     calibration : Calibration
         How scores become ratings.
+    record : FitRecord
+        What is known of the fit.
     cache : Cache
         What was made of the arrays for one question and is kept for the next.
     """
@@ -67,6 +72,7 @@ class FittedModel(ABC):
     config: Settings
     arrays: dict[str, Array]
     calibration: Calibration
+    record: FitRecord
     cache: Cache
     _catalogue: Catalogue | None
 
@@ -78,6 +84,13 @@ class FittedModel(ABC):
 
     def scoring_vectors(self, weights: Float32s) -> Vectors | None:  # noqa: ARG002
         """Return vectors whose dot products are the scores for a mix of aspects, if there are."""
+        return None
+
+    def mix_vectors(self) -> MixVectors | None:
+        """Return vectors of items that do for every mix of aspects, if there are.
+
+        With them, lists by different mixes are made at once, and a mix never seen costs no more.
+        """
         return None
 
     def score_block(self, users: Codes, weights: Float32s) -> Float32s:
@@ -165,6 +178,11 @@ class FittedModel(ABC):
         """Return, for each array with a row per item, the rows of these items; None: it cannot."""
         return None
 
+    @property
+    def preference(self) -> float | None:
+        """Share t of preference in lists; None: the model has one score for lists."""
+        return None
+
     def with_preference(self, preference: float) -> Self:  # noqa: ARG002
         """Return the same model with another share of preference in its lists."""
         raise UnsupportedError(
@@ -233,10 +251,27 @@ class FittedModel(ABC):
             lambda: make_ranker(self.rating_scorer(weights), mask, self.cache),
         )
 
+    def mixed_lists(self, users: Codes, mixes: Float32s) -> MixedLists:
+        """Return what makes lists of some users, each by a mix of its own (users × K)."""
+        rest = users, mixes, self.calibration.slope, self.ranker, self.config.threads
+        vectors = self.mix_vectors()
+        if vectors is None:
+            return OneScoreLists(*rest)
+        mask = self.catalogue.rated_items
+        columns = self.cache("columns of all mixes", lambda: item_columns(vectors.items, mask))
+        return VectorLists(*rest, vectors, columns)
+
     def validation_value(self, fitting: Fitting) -> float:
         """Judge what is in `self.arrays` on validation ratings, ranking by the primary aspect."""
         assert fitting.validator is not None
         return fitting.validator(self.scorer(self.weights(None)), self.config.threads)
+
+    def validation_record(self, fitting: Fitting) -> ValidationRecord | None:
+        """Say how well validation users are served; None without validation ratings."""
+        if fitting.validator is None:
+            return None
+        per_user = fitting.validator.per_user(self.scorer(self.weights(None)), self.config.threads)
+        return ValidationRecord.from_values(per_user, fitting.validator, fitting.ratings)
 
     def with_state(
         self, catalogue: Catalogue, arrays: dict[str, Array], calibration: Calibration

@@ -12,6 +12,7 @@ from dmrank.data.ids import IdType
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import FittedModel
+from dmrank.fitted.record import FitRecord
 from dmrank.fitted.sizes import Sizes
 from dmrank.support.containers import Container, read_container, write_container
 from dmrank.support.errors import ModelFileError
@@ -37,6 +38,9 @@ class ModelMetadata(Metadata):
     primary_aspect: str
     #: Files of format 1 had strings, and did not say so.
     ids: dict[str, str] = Field(default_factory=lambda: dict.fromkeys(_SIDES, "string"))
+    library: str | None = None
+    #: Files of before 0.1.0 know nothing of their fit but the version.
+    fit: FitRecord | None = None
 
 
 class SavedModel(NamedTuple):
@@ -48,6 +52,7 @@ class SavedModel(NamedTuple):
     arrays: LazyArrays
     sizes: Sizes
     calibration: Calibration
+    record: FitRecord
 
 
 def write_model(model: FittedModel, config: dict[str, Any], path: str | os.PathLike[str]) -> Path:
@@ -60,6 +65,7 @@ def write_model(model: FittedModel, config: dict[str, Any], path: str | os.PathL
         "aspects": list(catalogue.aspects),
         "primary_aspect": catalogue.primary_aspect,
         "ids": catalogue.id_types,
+        "fit": model.record.model_dump(mode="json"),
     }
     arrays = {**model.arrays, **model.calibration.to_arrays(), **catalogue.to_arrays()}
     return write_container(path, arrays, metadata, content="model")
@@ -89,6 +95,7 @@ def read_model(path: str | os.PathLike[str], *, mapped: bool = True) -> SavedMod
         arrays=container.arrays.some(own),
         sizes=sizes,
         calibration=Calibration.from_arrays(shared),
+        record=about.fit or FitRecord(library=about.library),
     )
 
 

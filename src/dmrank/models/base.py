@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overl
 import numpy as np
 import polars as pl
 
+from dmrank.answers.card.card import Card, card_path
+from dmrank.answers.card.facts import card_facts
 from dmrank.answers.compare import Comparison, compare
 from dmrank.answers.complete import complete
 from dmrank.answers.correlation import correlation
@@ -37,6 +39,7 @@ from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
 from dmrank.fitted.files import A_MODEL, read_model, write_model
 from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.record import FitRecord
 from dmrank.fitted.warm_start import SHAPES, WarmStart
 from dmrank.metrics import parse_metric
 from dmrank.models.config import Config, make_config
@@ -73,6 +76,9 @@ class Model(FittedModel):
     """
 
     Config: ClassVar[type[Config]]
+    #: Whether the fit itself uses the workers of a cluster; others run as a whole, on one of them
+    #: where they are members of a model.
+    spreads_its_fit: ClassVar[bool] = False
     config: _Config
     given: dict[str, Any]
     _registry: ClassVar[dict[str, type[Model]]] = {}
@@ -165,12 +171,26 @@ class Model(FittedModel):
 
     @property
     def items(self) -> Ids:
-        """The ids of the items that the model knows; see `users`."""
+        """The ids of the items that the model knows; see `users`.
+
+        Examples
+        --------
+        >>> from dmrank import ItemMean, make_ratings
+        >>> len(ItemMean().fit(make_ratings(50, 20, 500, seed=1).ratings).items)
+        20
+        """
         return self.catalogue.items
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """The aspects that the model ranks by."""
+        """The aspects that the model ranks by.
+
+        Examples
+        --------
+        >>> from dmrank import ItemMean, make_ratings
+        >>> ItemMean().fit(make_ratings(50, 20, 500, seed=1).ratings).aspects[:2]
+        ('overall', 'sleep_quality')
+        """
         return self.catalogue.aspects
 
     # Fitting and files.
@@ -222,12 +242,15 @@ class Model(FittedModel):
         self._catalogue = Catalogue.from_ratings(ratings)
         try:
             self.learn(fitting)
-            if fitting.validator is not None and not self.history.iterations:
+            validated = self.validation_record(fitting)
+            if validated is not None and not self.history.iterations:
                 # A model without iterations is judged once.
-                self.history.add(1, float("nan"), self.validation_value(fitting))
+                value = float("nan") if validated.value is None else validated.value
+                self.history.add(1, float("nan"), value)
                 if callback is not None:
                     callback(self.history)
             self.calibration = self._calibrated(fitting)
+            self.record = FitRecord.from_fit(ratings, self.history, validated)
         except BaseException as error:
             self._catalogue = None
             if isinstance(error, MemoryError):
@@ -238,8 +261,15 @@ class Model(FittedModel):
             raise
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, card: bool = False) -> Path:
         """Write the model into one file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        card : bool
+            Also write the model's card beside it: `hotels.md` beside `hotels.dmrank`.
 
         Examples
         --------
@@ -249,7 +279,45 @@ class Model(FittedModel):
         >>> load(model.save(Path(tempfile.mkdtemp()) / "means.dmrank")).config.shrinkage
         2.0
         """
-        return write_model(self, self.config.model_dump(mode="json"), path)
+        written = write_model(self, self.config.model_dump(mode="json"), path)
+        if card:
+            self.card(file=written.name).write(card_path(written))
+        return written
+
+    def card(
+        self,
+        name: str | None = None,
+        *,
+        license: str | None = None,  # noqa: A002 (as hubs call it)
+        file: str | None = None,
+    ) -> Card:
+        """Describe the model for whoever gets it: a model card.
+
+        What it was trained on (counts, scale, missing shares, fingerprint, dates), parameters,
+        validation figures, calibration, and whom it serves badly: users by the number of their
+        ratings, and the share of items that are ever listed. Of a model from a file of an older
+        version, the card says what it cannot know.
+
+        Parameters
+        ----------
+        name : str, optional
+            What the model is called; by default the name of its class.
+        license : str, optional
+            Such as ``"apache-2.0"``, for the head that model hubs read.
+        file : str, optional
+            The name of the model file, for the lines that load it.
+
+        Examples
+        --------
+        >>> from dmrank import ItemMean, make_ratings
+        >>> card = ItemMean().fit(make_ratings(50, 20, 500, seed=1).ratings).card()
+        >>> card.facts["coverage"]["share"]
+        1.0
+        >>> print(card.facts["not_known"][0])
+        how well it ranks: no validation ratings were given to fit
+        """
+        parameters = self.config.model_dump(mode="json")
+        return Card(name or type(self).__name__, card_facts(self, parameters, file), license)
 
     # Answers.
 
@@ -844,6 +912,7 @@ class Model(FittedModel):
     def _forget(self) -> None:
         self._catalogue = None
         self.arrays, self.history, self.cache = {}, History(), Cache()
+        self.record = FitRecord()
 
     def _validator(self, train: Ratings, validation: Ratings) -> Validator:
         config = self.config
@@ -921,7 +990,9 @@ def load(path: str | os.PathLike[str], *, mapped: bool = True) -> Model:
     arrays = saved.arrays if layout is None else checked_arrays(saved.arrays, layout, path)
     if not mapped:
         arrays.make_all()
-    return model.with_state(saved.catalogue, arrays, saved.calibration)
+    opened = model.with_state(saved.catalogue, arrays, saved.calibration)
+    opened.record = saved.record
+    return opened
 
 
 def _check_trainable(ratings: Ratings) -> None:

@@ -11,6 +11,7 @@ from dmrank.data.ratings import Ratings
 from dmrank.directional.families import Family
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.fitting import Fitting
+from dmrank.fitted.mixed_lists import MixedLists
 from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.fitted.sizes import Sizes
 from dmrank.metrics import parse_metric
@@ -180,15 +181,11 @@ class Hurdle(CompositeModel):
         return float(self.arrays["preference"][0]) if self._asked is None else self._asked
 
     def with_preference(self, preference: float) -> Self:
-        if isinstance(preference, bool) or not isinstance(preference, int | float | np.floating):
-            raise ConfigError(f"preference={preference!r}: give a number from 0 to 1")
-        if not 0 <= preference <= 1:
-            raise ConfigError(
-                f"preference={preference!r}: give a number from 0 (who comes) to 1 (how it is "
-                "liked)"
-            )
-        stages = self._stages
-        model = self.with_state(self.catalogue, self.arrays, self.calibration)
+        number = isinstance(preference, int | float | np.floating)
+        if isinstance(preference, bool) or not number or not 0 <= preference <= 1:
+            ends = "0 (who comes) to 1 (how it is liked)"
+            raise ConfigError(f"preference={preference!r}: give a number from {ends}")
+        model, stages = self.with_state(self.catalogue, self.arrays, self.calibration), self._stages
         model._asked = float(preference)
         model.cache("stages", lambda: stages)
         return model
@@ -198,6 +195,9 @@ class Hurdle(CompositeModel):
 
     def score_block(self, users: Codes, weights: Float32s) -> Float32s:
         return self._stages.block(users, weights, self.preference)
+
+    def mixed_lists(self, users: Codes, mixes: Float32s) -> MixedLists:
+        return self._stages.lists(users, mixes, self.preference)
 
     def list_pairs(self, users: Codes, items: Codes) -> Float32s:
         return self._stages.pairs(users, items, self.preference)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
-from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.scorers import MixVectors, Vectors
 from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig, takes
 from dmrank.models.kinds.trained import TrainedModel
@@ -22,6 +22,7 @@ from dmrank.support.layouts import Layout, floats
 from dmrank.training.data import TrainingData
 from dmrank.training.least_squares.problem import Prior, by_item, by_user
 from dmrank.training.least_squares.solve import gram, solve_rows
+from dmrank.training.least_squares.spread import row_solver
 from dmrank.training.loop import RunIterations
 
 #: Standard deviation of an initial score, as Rendle et al. have it.
@@ -69,6 +70,7 @@ class IALS(TrainedModel):
 
     Config = IALSConfig
     config: IALSConfig
+    spreads_its_fit = True
 
     @takes(IALSConfig)
     def __init__(self, **parameters: Any) -> None:
@@ -92,20 +94,18 @@ class IALS(TrainedModel):
 
     def _runner(self, data: TrainingData, users: Float32s, items: Float32s) -> RunIterations:
         config = self.config
-        threads, alpha = config.threads, config.unobserved_weight
+        alpha = config.unobserved_weight
         of_users, of_items = by_user(data), by_item(data)
         user_prior = self._prior(np.diff(of_users.pointer), len(items))
         item_prior = self._prior(np.diff(of_items.pointer), len(users))
+        solve_users = row_solver(of_users, user_prior, config.threads)
+        solve_items = row_solver(of_items, item_prior, config.threads)
         one = np.ones((1, config.factors), dtype=np.float32)
 
         def sweep() -> float:
-            scored = alpha * gram(items)
-            solve_rows(users, of_users, items, one, user_prior, shared=scored, threads=threads)
-            scored = alpha * gram(users)
+            solve_users(users, items, one, alpha * gram(items))
             # The minima over V cost everything but the prior of U.
-            loss = solve_rows(
-                items, of_items, users, one, item_prior, shared=scored, threads=threads
-            )
+            loss = solve_items(items, users, one, alpha * gram(users))
             return loss + user_prior.cost(users)
 
         def run(first: int, count: int) -> Floats:
@@ -153,3 +153,10 @@ class IALS(TrainedModel):
     def scoring_vectors(self, weights: Float32s) -> Vectors:
         mix = np.full(self.config.factors, weights.sum(), dtype=np.float32)
         return Vectors(self.arrays["users"], self.arrays["items"], mix)
+
+    def mix_vectors(self) -> MixVectors:
+        users = self.arrays["users"]
+        return MixVectors(
+            self.arrays["items"],
+            lambda codes, mixes: users[codes] * mixes.sum(axis=1, keepdims=True),
+        )

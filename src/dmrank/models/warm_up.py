@@ -7,8 +7,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
+from dmrank.answers.list_rows import ListRows, make_rows
 from dmrank.compiled.announcing import announcer
 from dmrank.data.ratings import Split
 from dmrank.data.synthetic import make_ratings
@@ -75,6 +77,7 @@ def _questions(model: Model, split: Split) -> list[Callable[[], object]]:
         lambda: model.recommend(user, by="all"),
         lambda: model.recommend(user, candidates=[first, second]),
         lambda: list(model.recommend_blocks([user])),
+        lambda: _lists_of_a_service(model),
         lambda: model.predict(user, [first, second]),
         lambda: model.compare(user, first, second),
         lambda: model.explain(user, first),
@@ -84,6 +87,12 @@ def _questions(model: Model, split: Split) -> list[Callable[[], object]]:
         lambda: model.fold_in(newcomers).recommend("newcomer"),
         lambda: _with_items(model, arrivals).predict(user, ["arrival"]),
     ]
+
+
+def _lists_of_a_service(model: Model) -> ListRows:
+    users, aspects = np.flatnonzero(np.diff(model.catalogue.seen_pointer))[:2], len(model.aspects)
+    mixes = np.eye(aspects, dtype=np.float32)[np.arange(len(users)) % aspects]
+    return make_rows(model, users, mixes, 3, model.catalogue.seen_by(users))
 
 
 def _with_items(model: Model, arrivals: pl.DataFrame) -> Model:

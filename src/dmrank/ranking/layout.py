@@ -29,6 +29,10 @@ class ItemLists(NamedTuple):
         pointer = self.pointer[start : stop + 1]
         return ItemLists(pointer - pointer[0], self.items[pointer[0] : pointer[-1]])
 
+    def some(self, users: Codes) -> ItemLists:
+        """Return the lists of some of the users."""
+        return lists_of(self.pointer, self.items, users)
+
 
 def item_lists(
     name: str, pointer: ArrayLike, items: ArrayLike, n_users: int, n_items: int

@@ -68,6 +68,10 @@ class WriteError(DmrankError, OSError):
     """A file or folder that cannot be written: no permission, no room."""
 
 
+class ClusterError(DmrankError, RuntimeError):
+    """A cluster that cannot be reached, cannot be used, or was lost."""
+
+
 class ModelFileError(DmrankError, OSError):
     """A model file that is truncated, foreign, or of a newer version."""
 

@@ -17,7 +17,11 @@ class _Package(NamedTuple):
 
 _PACKAGES = {
     "matplotlib": _Package("matplotlib", "plots"),
+    "granian": _Package("the web server granian", "serve"),
     "optuna": _Package("Optuna", "tune"),
+    "psycopg": _Package("psycopg", "postgres"),
+    "pyarrow": _Package("Arrow", "ray"),
+    "ray": _Package("Ray", "ray"),
     "torch": _Package("PyTorch", "neural"),
     "vaderSentiment": _Package("the VADER lexicon", "text"),
 }

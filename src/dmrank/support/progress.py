@@ -93,11 +93,13 @@ def bar(title: str, total: float | None, *, bytes_: bool = False) -> Iterator[Ba
 
 @contextmanager
 def _as_shown() -> Iterator[None]:
-    token = _shown.set(True)
+    before = _shown.get()
+    _shown.set(True)
     try:
         yield
     finally:
-        _shown.reset(token)
+        # Not by a token: work that is drawn by Polars may end in another thread than it began in.
+        _shown.set(before)
 
 
 def is_silent() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from typing import Final
 
@@ -14,14 +15,18 @@ from dmrank.data.ratings import Ratings
 from dmrank.data.reading.opening import open_table
 from dmrank.data.reading.read import read_ratings
 from dmrank.data.reading.tables import Table
+from dmrank.support.batches import from_batch, notes_of, to_batch
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.progress import bar, say
+from dmrank.support.workers import current_workers
+from dmrank.text.blocks import extract_block
 from dmrank.text.extractor import Extractor, Summary
 from dmrank.text.learning import learn_from_texts
 from dmrank.text.lexicon import Lexicon
 from dmrank.text.lexicon_files import load_lexicon
 from dmrank.text.polarity import Polarity, lexicon_polarity
-from dmrank.text.reviews import ReviewColumns, count_reviews, sample_reviews, to_stars
+from dmrank.text.rating import Origin, rate_reviews
+from dmrank.text.reviews import ReviewColumns, count_reviews, sample_reviews
 from dmrank.text.scoring import Mapping
 
 #: How many reviews polarity is learned from, at most.
@@ -181,38 +186,42 @@ class RatingStream:
     def frames(self, skip: int = 0) -> Iterator[tuple[pl.DataFrame, Summary]]:
         """Yield ratings with what was found in them, after skipping so many reviews."""
         total = count_reviews(self.table, self.columns)
-        done = 0
+        done = skip
         with bar("reading reviews", total) as progress:
-            for block in self.columns.stream(self.table):
-                rows = block[max(skip - done, 0) :]
-                done += len(block)
-                if len(rows):
-                    frame, found = self._rate(rows, done - len(rows) + 1)
-                    self.summary.add(found)
-                    yield frame, found
+            for frame, found in self._rated(skip):
+                self.summary.add(found)
+                yield frame, found
+                done += found.reviews
                 progress.update(done)
 
-    def _rate(self, rows: pl.DataFrame, first_row: int) -> tuple[pl.DataFrame, Summary]:
-        self._check_ids(rows, first_row)
-        stars = None
-        if self.columns.overall is not None:
-            scale, column = self.extractor.scale, self.columns.overall
-            stars = to_stars(rows["overall"], scale, self.table.name, column, first_row)
-        scores, found = self.extractor.score(rows["text"])
-        ratings = self.extractor.rate(scores, stars)
-        frame = rows.drop("text").with_columns(self.extractor.columns(ratings).values())
-        anything = pl.any_horizontal(pl.col(name).is_not_null() for name in self.aspects)
-        return frame.filter(anything), found
+    def _rated(self, skip: int) -> Iterator[tuple[pl.DataFrame, Summary]]:
+        workers = current_workers()
+        if workers is None:
+            for rows, origin in self._blocks(skip):
+                yield rate_reviews(rows, self.extractor, origin)
+            return
+        extractor = self.extractor
+        words = extractor.polarity.save(workers.new_folder() / "polarity")
+        rate = partial(
+            extract_block,
+            words,
+            mapping=extractor.mapping,
+            use_overall=extractor.use_overall,
+            fill=extractor.fill,
+            scale=extractor.scale,
+        )
+        calls = ((to_batch(rows), origin) for rows, origin in self._blocks(skip))
+        for rated in workers.run(rate, calls):
+            yield from_batch(rated), Summary(**notes_of(rated))
 
-    def _check_ids(self, rows: pl.DataFrame, first_row: int) -> None:
-        for purpose, column in (("user", self.columns.user), ("item", self.columns.item)):
-            empty = (rows[purpose] == "").fill_null(True)
-            if empty.any():
-                row = first_row + (empty.arg_max() or 0)
-                raise DataError(
-                    f"{self.table.name}: column {column!r}, row {row:,}: the {purpose} is empty; "
-                    f"every review needs a {purpose} id"
-                )
+    def _blocks(self, skip: int) -> Iterator[tuple[pl.DataFrame, Origin]]:
+        """Give blocks of reviews, after skipping so many, and where they come from."""
+        done = 0
+        for block in self.columns.stream_raw(self.table):
+            rows = block[max(skip - done, 0) :]
+            done += len(block)
+            if len(rows):
+                yield rows, Origin(self.table.name, self.columns, done - len(rows) + 1)
 
     def collect(self) -> Ratings:
         """Extract everything into memory."""

@@ -15,11 +15,11 @@ from typing import Any, Final
 import polars as pl
 
 from dmrank.data.reading.tables import UNREADABLE
-from dmrank.support.errors import ConfigError, DataError
-from dmrank.support.files import atomic_path, write_table
+from dmrank.support.claims import claim_folder, parts_folder
+from dmrank.support.errors import DataError
+from dmrank.support.files import write_table
 from dmrank.text.extractor import Summary
 
-_RUN: Final = "run.json"
 _POLARITY: Final = "polarity"
 _PART: Final = "part-{:012d}.parquet"
 _ROWS, _SUMMARY = "dmrank.reviews", "dmrank.summary"
@@ -47,10 +47,10 @@ class Parts:
 
     def __init__(self, target: Path, run: Mapping[str, Any]) -> None:
         self.target = target
-        self.folder = target.with_name(target.name + ".parts")
+        self.folder = parts_folder(target)
         self.reviews, self.summary = 0, Summary()
         self._files: list[Path] = []
-        self._identify(json.loads(json.dumps(run)))
+        claim_folder(self.folder, run)
         for path in sorted(self.folder.glob("part-*.parquet")):
             try:
                 metadata = pl.read_parquet_metadata(path)
@@ -65,23 +65,6 @@ class Parts:
     def polarity_file(self) -> Path:
         """Where the polarity that the parts were extracted with is kept."""
         return self.folder / _POLARITY
-
-    def _identify(self, run: Mapping[str, Any]) -> None:
-        file = self.folder / _RUN
-        if not file.exists():
-            # Whatever is here was left before its run was known.
-            shutil.rmtree(self.folder, ignore_errors=True)
-            with atomic_path(file) as temporary:
-                temporary.write_text(json.dumps(run, indent=1), encoding="utf-8")
-            return
-        stored = json.loads(file.read_text(encoding="utf-8"))
-        for name, value in run.items():
-            if stored.get(name) != value:
-                raise ConfigError(
-                    f"{self.folder} has parts of another run (its {name} is "
-                    f"{stored.get(name)!r}, not {value!r}): delete the folder, or choose another "
-                    "--out"
-                )
 
     def _take(self, path: Path, reviews: int, summary: Summary) -> None:
         self._files.append(path)

@@ -60,6 +60,10 @@ class ReviewColumns:
 
         The text is clean, with the title before it; the others are there if the table has them.
         """
+        return map(with_clean_text, self.stream_raw(table, ids=ids))
+
+    def stream_raw(self, table: Table, *, ids: bool = True) -> Iterator[pl.DataFrame]:
+        """Yield the same with the text as it is, and the title in a column of its own."""
         names = {"text": self.text}
         if self.title is not None:
             names["title"] = self.title
@@ -83,12 +87,24 @@ class ReviewColumns:
                     yield self._block(batch[start : start + BLOCK], names)
 
     def _block(self, rows: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
-        kept = [rows[names[n]].alias(n) for n in names if n not in ("text", "title")]
         # Under names of our own: Polars takes a Series named "^x$" for a pattern.
-        title = None if self.title is None else rows[self.title].alias("title")
-        text = clean_texts(rows[self.text].alias("text"), title).alias("text")
+        kept = [rows[names[n]].alias(n) for n in names if n not in ("text", "title")]
+        said = [rows[names[n]].alias(n) for n in ("title", "text") if n in names]
         overall = [] if self.overall is None else [rows[self.overall].alias("overall")]
-        return pl.DataFrame([*kept, *overall, text])
+        return pl.DataFrame([*kept, *overall, *said])
+
+
+def with_clean_text(rows: pl.DataFrame) -> pl.DataFrame:
+    r"""Return reviews with clean text, the title before it if there is one.
+
+    Examples
+    --------
+    >>> with_clean_text(pl.DataFrame({"title": ["Good"], "text": ["Bed &amp; tea"]})).item()
+    'Good\nBed & tea'
+    """
+    title = rows["title"] if "title" in rows.columns else None
+    text = clean_texts(rows["text"], title).alias("text")
+    return rows.drop("text", "title", strict=False).with_columns(text)
 
 
 def _windows(table: Table, column: str) -> Iterator[Table]:

@@ -52,7 +52,16 @@ class History:
 
     @property
     def best_iteration(self) -> int:
-        """The iteration with the best validation value, or the last one without validation."""
+        """The iteration with the best validation value, or the last one without validation.
+
+        Examples
+        --------
+        >>> history = History()
+        >>> history.add(100, -5.0, 0.3)
+        >>> history.add(200, -4.0, 0.2)
+        >>> history.best_iteration
+        100
+        """
         if not self.iterations:
             return 0
         if np.isnan(self.validation).all():
@@ -60,7 +69,15 @@ class History:
         return self.iterations[int(np.nanargmax(self.validation))]
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per evaluation."""
+        """Return one row per evaluation.
+
+        Examples
+        --------
+        >>> history = History()
+        >>> history.add(100, -5.0, 0.1)
+        >>> history.to_polars().row(0)
+        (100, -5.0, 0.1)
+        """
         return pl.DataFrame(
             {
                 "iteration": self.iterations,

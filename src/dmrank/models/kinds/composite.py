@@ -171,8 +171,8 @@ def _fit(
 ) -> Parts:
     early = None if validation is None else halves(train, validation, fits.seed)[0]
     models, settled = {}, {}
-    for name, model in members.items():
-        models[name], settled[name] = fits.fit(name, model, train, early)
+    for name, model, chosen in fits.fit(members, train, early):
+        models[name], settled[name] = model, chosen
     return Parts(models, settled)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dmrank.compiled.transpose import padded
 from dmrank.fitted.fitting import Fitting
-from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.scorers import MixVectors, Vectors
 from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, TrainingConfig
 from dmrank.models.kinds.trained import TrainedModel
@@ -77,6 +77,20 @@ class FactorModel(TrainedModel):
         if len(arrays["offsets"]):
             items = np.column_stack([items, arrays["offsets"] @ weights])
         return Vectors(arrays["users"], items, mix=weights @ arrays["aspects"])
+
+    def mix_vectors(self) -> MixVectors:
+        """Return vectors whose dot product is Σ_k w_k r̂_uik: offsets meet the mix itself."""
+        arrays, offsets = self.arrays, len(self.arrays["offsets"]) > 0
+
+        def of_users(users: Codes, mixes: Float32s) -> Float32s:
+            # A matrix product would round a row by how many others there are.
+            rows = arrays["users"][users] * np.einsum("nk,kf->nf", mixes, arrays["aspects"])
+            return np.column_stack([rows, mixes]) if offsets else rows
+
+        items = arrays["items"]
+        if offsets:
+            items = np.column_stack([items, arrays["offsets"]])
+        return MixVectors(items, of_users)
 
     def _schedule(self, fitting: Fitting) -> Schedule:
         # Without validation nothing is looked at.

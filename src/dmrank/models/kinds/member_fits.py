@@ -1,11 +1,15 @@
-"""Fitting the members of a model one after the other, so that a killed fit goes on at the next."""
+"""Fitting the members of a model, one after the other or on the workers that there are.
+
+A killed fit goes on with the members that are missing.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +19,7 @@ from dmrank.models.base import Model, load
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.files import atomic_path, read_json
 from dmrank.support.progress import Bar
+from dmrank.support.workers import current_workers, run_in_order, shared
 from dmrank.training.history import INTERRUPTED
 
 _STATE = "members.json"
@@ -59,22 +64,74 @@ class MemberFits:
         return MemberFits(folder, self.seed, self.progress, done=self.done)
 
     def fit(
-        self, name: str, unfitted: Model, train: Ratings, validation: Ratings | None
-    ) -> tuple[Model, dict[str, Any]]:
-        """Return a fitted member, and what validation chose for it."""
+        self, members: Mapping[str, Model], train: Ratings, validation: Ratings | None
+    ) -> Iterator[tuple[str, Model, dict[str, Any]]]:
+        """Yield the fitted members by name, each with what validation chose for it."""
+        workers, is_kept = current_workers(), self.folder is not None
+        folder = self.folder if is_kept or workers is None else workers.new_folder()
+        if folder is None:
+            for name, unfitted in members.items():
+                self._show(name)
+                model = _fitted(unfitted, train, validation, None)
+                yield name, model, model.settled()
+            return
+        place = folder.absolute()
+        targets = dict(self._fit_into(place, members, train, validation))
+        for name in members:
+            # What nobody asked to keep is gone with the workers.
+            yield name, load(targets[name], mapped=is_kept), _read(_chosen(place, name))
+
+    def _fit_into(
+        self,
+        folder: Path,
+        members: Mapping[str, Model],
+        train: Ratings,
+        validation: Ratings | None,
+    ) -> Iterator[tuple[str, Path]]:
+        """Fit members on workers as a whole, and then here those that use workers themselves."""
+
+        def calls(names: list[str], *ratings: Any) -> Iterator[tuple[Any, ...]]:
+            for name in names:
+                self._show(name)
+                model, is_kept = members[name], self.folder is not None
+                yield folder, name, type(model), model.given, *ratings, is_kept
+
+        whole = [name for name, model in members.items() if not model.spreads_its_fit]
+        spread = [name for name, model in members.items() if model.spreads_its_fit]
+        parts = calls(whole, shared(train), shared(validation))
+        yield from zip(whole, run_in_order(_fit_into, parts), strict=True)
+        parts = calls(spread, train, validation)
+        yield from zip(spread, starmap(_fit_into, parts), strict=True)
+
+    def _show(self, name: str) -> None:
         if self.progress is not None:
             self.progress.update(len(self.done), note=name)
         self.done.append(name)
-        if self.folder is None:
-            model = _fitted(unfitted, train, validation, None)
-            return model, model.settled()
-        target, chosen = self.folder / f"{name}.dmrank", self.folder / f"{name}.json"
-        if not chosen.exists():
-            model = _fitted(unfitted, train, validation, self.folder / name)
-            model.save(target)
-            # Written last: what it stands beside is whole.
-            _write(chosen, model.settled())
-        return load(target), _read(chosen)
+
+
+def _fit_into(
+    folder: Path,
+    name: str,
+    kind: type[Model],
+    parameters: dict[str, Any],
+    train: Ratings,
+    validation: Ratings | None,
+    has_checkpoints: bool,
+) -> Path:
+    """Fit a member and keep it in a folder, unless it is there already; return its file."""
+    target, chosen = folder / f"{name}.dmrank", _chosen(folder, name)
+    if not chosen.exists():
+        checkpoint = folder / name if has_checkpoints else None
+        model = _fitted(kind(**parameters), train, validation, checkpoint)
+        model.save(target)
+        # Written last: what it stands beside is whole.
+        _write(chosen, model.settled())
+    return target
+
+
+def _chosen(folder: Path, name: str) -> Path:
+    """Return the file that says what validation chose for a member."""
+    return folder / f"{name}.json"
 
 
 def _fitted(

@@ -75,15 +75,20 @@ def solve_rows(
     """
     if shared is None:
         shared = np.zeros((table.shape[1], table.shape[1]))
-    minima = np.empty(len(table))
     problem = Problem(observed, others, aspects, prior, shared)
+    return float(minimise_rows(table, problem, threads).sum())
+
+
+def minimise_rows(table: Float32s, problem: Problem, threads: int | None) -> Floats:
+    """Put the solution into every row of a table, and return the minimum of each."""
+    minima = np.empty(len(table))
     for_ranges(
         lambda first, last: solve_range(first, last, table, problem, minima),
         len(table),
         _ROWS_PER_TASK,
         threads,
     )
-    return float(minima.sum())
+    return minima
 
 
 def solve_aspects(

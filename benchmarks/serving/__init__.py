@@ -1,0 +1,1 @@
+"""The service beside other services, under load."""

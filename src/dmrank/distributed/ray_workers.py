@@ -1,0 +1,176 @@
+"""Workers of a Ray cluster: blocks of work as Ray Core tasks.
+
+A task that is lost with its node is run again on another one: it depends on its arguments alone.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+# Half of Ray's functions carry no annotations.
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from dmrank.compiled.ranges import limit_threads
+from dmrank.distributed.sameness import Environment, blas_variables, check_same, own_environment
+from dmrank.support.errors import ClusterError, DmrankError, first_line
+
+Result = TypeVar("Result")
+
+#: Tasks that wait for each worker: enough that none is idle, few enough to be held in memory.
+_WAITING_PER_WORKER: Final = 2
+#: How long each node has to answer before any work is sent, in seconds.
+_PATIENCE: Final = 60
+
+
+class _Shared(NamedTuple):
+    """A value that many calls have among their arguments.
+
+    Pickled by us: what Ray itself unpickles has arrays that cannot be written to.
+    """
+
+    pickled: bytes
+
+
+class RayWorkers:
+    """Runs functions on the nodes of the cluster that this process is connected to.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that every node sees.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self._folders = 0
+        # A task that is lost with its node is run again, however often that happens.
+        variables = blas_variables(own_environment().blas_threads)
+        self._task = ray.remote(num_cpus=1, max_retries=-1, runtime_env={"env_vars": variables})(
+            _call
+        )
+        token = self.new_folder() / "visible"
+        token.touch()
+        self.check_sees(token)
+
+    def new_folder(self) -> Path:
+        """Make a folder that every worker sees."""
+        self._folders += 1
+        made = self.folder / f"call-{self._folders}"
+        made.mkdir(parents=True)
+        return made
+
+    def share(self, value: Any) -> Any:
+        """Return what stands for a value among the arguments of many calls, sent once."""
+        return ray.put(_Shared(pickle.dumps(value, protocol=5)))
+
+    def run(
+        self, function: Callable[..., Result], calls: Iterable[tuple[Any, ...]]
+    ) -> Iterator[Result]:
+        """Yield what a function returns for each tuple of arguments, in their order."""
+        environment, left = own_environment(), iter(calls)
+        waiting: deque[ray.ObjectRef[Result]] = deque()
+        try:
+            while True:
+                # Nodes come and go: how many tasks wait follows the cluster as it is.
+                room = _WAITING_PER_WORKER * count_workers() - len(waiting)
+                for arguments in islice(left, max(room, 0)):
+                    waiting.append(self._task.remote(environment, function, *arguments))
+                if not waiting:
+                    return
+                yield _result(waiting[0])
+                waiting.popleft()
+        finally:
+            # Nobody wants what is left after an error, an interrupt, or an early end.
+            for task in waiting:
+                ray.cancel(task, force=True)
+
+    def check_sees(self, file: Path) -> None:
+        """Raise if a node does not see a file, or would compute other bits."""
+        nodes = _nodes_with_cpu()
+        if not nodes:
+            raise ClusterError(
+                "the cluster has no node with a CPU: start one with ray start --address=ADDRESS"
+            )
+        asked = {
+            node: self._task.options(
+                num_cpus=0,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+            ).remote(own_environment(), _sees, file)
+            for node in nodes
+        }
+        for node, answer in asked.items():
+            try:
+                sees = _result(answer, _PATIENCE)
+            except ClusterError:
+                if node in _nodes_with_cpu():
+                    raise
+                continue  # it has gone since, and will be sent no work
+            if not sees:
+                raise ClusterError(
+                    f"node {nodes[node]} does not see {file.parent}: name a folder that all nodes "
+                    "share"
+                )
+
+
+def _nodes_with_cpu() -> dict[str, str]:
+    """Return the addresses of the nodes that can be sent work, by their ids."""
+    return {
+        node["NodeID"]: node["NodeManagerAddress"]
+        for node in ray.nodes()
+        if node["Alive"] and node["Resources"].get("CPU")
+    }
+
+
+def count_workers() -> int:
+    """Return how many tasks can run at the same time, at least one."""
+    return max(int(ray.cluster_resources().get("CPU", 0)), 1)
+
+
+def _result(task: ray.ObjectRef[Result], patience: float | None = None) -> Result:
+    """Wait for a task; what it raised on purpose is raised here, in one line."""
+    try:
+        return ray.get(task, timeout=patience)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, DmrankError):
+            raise error.cause from None
+        raise
+    except ray.exceptions.OutOfMemoryError:
+        raise ClusterError(
+            "a worker needs more memory than its node has: use nodes with more memory, or fewer "
+            "CPUs on each"
+        ) from None
+    except ray.exceptions.GetTimeoutError:
+        raise ClusterError(
+            f"a node of the cluster did not answer within {patience:.0f} s: see ray status"
+        ) from None
+    except ray.exceptions.RayError as error:
+        raise ClusterError(f"the cluster was lost: {first_line(error)}") from None
+
+
+# What follows runs on workers.
+
+
+def _call(wanted: Environment, function: Callable[..., Result], *arguments: Any) -> Result:
+    _prepare(wanted)
+    return function(
+        *(pickle.loads(each.pickled) if isinstance(each, _Shared) else each for each in arguments)
+    )
+
+
+@cache
+def _prepare(wanted: Environment) -> None:
+    """Check once that this process computes the same bits, and take its share of the cores."""
+    check_same(wanted, own_environment(), ray.util.get_node_ip_address())
+    limit_threads(1)
+
+
+def _sees(file: Path) -> bool:
+    return file.exists()

@@ -1,0 +1,1 @@
+"""One file per kind of question that the service answers."""

@@ -1,0 +1,312 @@
+"""The same results on real Ray processes: whatever the workers, and whatever becomes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dmrank
+from dmrank import IALS, ClusterError, ConfigError, DataError, Hurdle, Split, make_ratings
+from dmrank.distributed.lists import write_folded_in_parts, write_list_parts
+from dmrank.distributed.parts import PartSettings
+from dmrank.experiments.paper import run_paper
+from dmrank.models.opened import ModelFile
+from dmrank.support.workers import current_workers
+from tests.distributed.conftest import add_node
+from tests.distributed.processes import children_of, title_of
+from tests.text.corpus import make_reviews
+
+ray = pytest.importorskip("ray")
+
+
+@pytest.fixture(scope="module")
+def split() -> Split:
+    return make_ratings(300, 60, 6_000, missing=0.2, seed=1).ratings.split(seed=0)
+
+
+@pytest.fixture(scope="module")
+def model(split: Split) -> Hurdle:
+    return Hurdle(seed=0).fit(split.train, validation=split.validation)
+
+
+@pytest.fixture(scope="module")
+def file(model: Hurdle, tmp_path_factory) -> ModelFile:
+    return ModelFile.at(model.save(tmp_path_factory.mktemp("model") / "hurdle.dmrank"))
+
+
+@pytest.fixture(scope="module")
+def users(model: Hurdle) -> list[str]:
+    """Everybody, and a few whom nobody knows."""
+    return [*model.users, "a stranger", "another"]
+
+
+#: A mix, filters, aspects that are missing, and strangers.
+OPTIONS: dict[str, Any] = {
+    "by": {"service": 1.0, "value": 2.0},
+    "allow": [f"h{item:06d}" for item in range(50)],
+    "block": ["h000007"],
+    "aspects": True,
+    "on_unknown": "popular",
+}
+
+
+def _content(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def _parts(folder: Path, users_per_part: int = 20) -> PartSettings:
+    return PartSettings(folder, is_joined=False, users_per_part=users_per_part)
+
+
+@pytest.fixture(scope="module")
+def lists(file: ModelFile, users: list[str], tmp_path_factory) -> dict[str, str]:
+    """What one process writes, without a cluster."""
+    folder = tmp_path_factory.mktemp("local") / "lists"
+    write_list_parts(file, users, 5, OPTIONS, _parts(folder))
+    return _content(folder)
+
+
+def test_lists_of_a_cluster_have_the_bytes_of_one_process(
+    ray_cluster, file: ModelFile, users: list[str], lists: dict[str, str], tmp_path: Path
+) -> None:
+    with dmrank.cluster():
+        write_list_parts(file, users, 5, OPTIONS, _parts(tmp_path / "lists"))
+    assert _content(tmp_path / "lists") == lists
+    assert len(lists) == 16 + 2
+
+
+@pytest.mark.parametrize("workers", [1, 5])
+def test_lists_do_not_depend_on_the_number_of_workers(
+    ray_cluster, workers: int, file: ModelFile, users: list[str], lists: dict[str, str], tmp_path
+) -> None:
+    with _of_size(ray_cluster, workers), dmrank.cluster():
+        write_list_parts(file, users, 5, OPTIONS, _parts(tmp_path / "lists"))
+    assert _content(tmp_path / "lists") == lists
+
+
+def test_new_users_are_folded_in_alike(ray_cluster, file: ModelFile, tmp_path: Path) -> None:
+    ratings = make_ratings(40, 60, 400, missing=0.2, seed=9).ratings
+    for folder, where in (("here", None), ("there", "auto")):
+        with dmrank.cluster(where) if where else _nothing():
+            write_folded_in_parts(file, ratings, 5, {"by": "service"}, _parts(tmp_path / folder, 9))
+    assert _content(tmp_path / "there") == _content(tmp_path / "here")
+
+
+@pytest.mark.parametrize("checkpointed", [True, False])
+def test_a_fit_that_is_spread_over_workers_has_the_same_bits(
+    ray_cluster, split: Split, checkpointed: bool, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr("dmrank.training.least_squares.spread._ROWS_PER_BLOCK", 50)
+    here = IALS(factors=8, seed=3).fit(split.train, validation=split.validation)
+    checkpoint = tmp_path / "state" if checkpointed else None
+    there = IALS(factors=8, seed=3)
+    with dmrank.cluster():
+        there.fit(split.train, validation=split.validation, checkpoint=checkpoint)
+    assert there.history.objective == here.history.objective
+    saved = [each.save(tmp_path / f"{n}.dmrank") for n, each in enumerate((here, there))]
+    assert saved[0].read_bytes() == saved[1].read_bytes()
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_a_model_that_is_made_of_others_has_the_same_bytes(
+    ray_cluster, split: Split, model: Hurdle, validated: bool, tmp_path: Path
+) -> None:
+    validation = split.validation if validated else None
+    here = model if validated else Hurdle(seed=0).fit(split.train)
+    with dmrank.cluster():
+        there = Hurdle(seed=0).fit(split.train, validation=validation)
+    saved = [each.save(tmp_path / f"{n}.dmrank") for n, each in enumerate((here, there))]
+    assert saved[0].read_bytes() == saved[1].read_bytes()
+
+
+def test_a_report_is_the_same(ray_cluster, model: Hurdle, split: Split, monkeypatch) -> None:
+    monkeypatch.setattr("dmrank.evaluation.blocks._USERS_PER_BLOCK", 50)
+    metrics = ["ap", "ndcg@10", "coverage@5"]
+    means = dmrank.ItemMean().fit(split.train)
+    here = dmrank.evaluate({"hurdle": model, "means": means}, split, metrics=metrics)
+    with dmrank.cluster():
+        there = dmrank.evaluate({"hurdle": model, "means": means}, split, metrics=metrics)
+    assert there.values.keys() == here.values.keys()
+    for key, values in here.values.items():
+        np.testing.assert_array_equal(there.values[key], values)
+    assert (there.joint_values, there.equal_scores) == (here.joint_values, here.equal_scores)
+
+
+def test_extracted_ratings_are_the_same(ray_cluster, monkeypatch) -> None:
+    monkeypatch.setattr("dmrank.text.reviews.BLOCK", 64)
+    reviews = make_reviews(300)
+    here = dmrank.extract_aspects(reviews, overall="stars", verbose=False)
+    with dmrank.cluster():
+        there = dmrank.extract_aspects(reviews, overall="stars", verbose=False)
+    assert there == here
+
+
+def test_a_search_depends_on_its_width_and_not_on_workers(ray_cluster, split: Split) -> None:
+    def search() -> pl.DataFrame:
+        quick = {"iterations": 6, "patience": 6, "factors": 4}
+        found = dmrank.tune("IALS", split, trials=8, width=4, parameters=quick)
+        return found.trials.drop("seconds")
+
+    here = search()
+    with dmrank.cluster():
+        there = search()
+    assert there.equals(here)
+
+
+def test_the_tables_of_the_paper_are_the_same(ray_cluster, tmp_path: Path) -> None:
+    ratings = make_ratings(80, 40, 1_600, seed=1).ratings
+    settings: dict[str, Any] = {"models": ["EASE", "Hurdle", "ItemMean"], "budget": "quick"}
+    run_paper(ratings, tmp_path / "here", **settings)
+    with dmrank.cluster():
+        run_paper(ratings, tmp_path / "there", **settings)
+    tables = sorted(path.name for path in (tmp_path / "here" / "tables").glob("table-*.csv"))
+    assert "table-2.csv" in tables
+    for name in tables:
+        here, there = (tmp_path / place / "tables" / name for place in ("here", "there"))
+        assert there.read_bytes() == here.read_bytes(), name
+
+
+def test_a_mistake_on_a_worker_is_one_line_here(ray_cluster, monkeypatch) -> None:
+    monkeypatch.setattr("dmrank.text.reviews.BLOCK", 64)
+    reviews = make_reviews(200).with_columns(
+        user=pl.when(pl.int_range(pl.len()) == 150).then(pl.lit("")).otherwise("user")
+    )
+    with dmrank.cluster(), pytest.raises(DataError, match="row 151: the user is empty") as caught:
+        dmrank.extract_aspects(reviews, overall="stars", verbose=False)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+# What becomes of nodes, workers and drivers.
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _of_size(cluster: Any, workers: int) -> Iterator[None]:
+    """Have so many nodes with a CPU for a while."""
+    _resize(cluster, workers)
+    try:
+        yield
+    finally:
+        _resize(cluster, 3)
+
+
+def _resize(cluster: Any, workers: int) -> None:
+    nodes = sorted(cluster.worker_nodes, key=str)
+    for node in nodes[workers:]:
+        cluster.remove_node(node, allow_graceful=True)
+    for _ in range(workers - len(nodes)):
+        add_node(cluster)
+    cluster.wait_for_nodes()
+
+
+def _during(work: Callable[[], Any], folder: Path, act: Callable[[], Any]) -> None:
+    """Do something while others work: as soon as two parts are there."""
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(copy_context().run, work)
+        while len(list(folder.glob("part-*.parquet"))) < 2 and not working.done():
+            time.sleep(0.005)
+        assert not working.done()
+        act()
+        working.result()
+
+
+def _kill_node(cluster: Any) -> None:
+    cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+
+
+def _kill_worker(cluster: Any) -> None:
+    """Kill a process that runs tasks, on whatever node there is one."""
+    workers = [process for node in cluster.worker_nodes for process in _workers_of(node)]
+    os.kill(workers[0], signal.SIGKILL)
+
+
+def _stop_node(cluster: Any) -> None:
+    """Stop everything of a node for ten seconds: it is given up, and its work done by others."""
+    node = next(iter(cluster.worker_nodes))
+    stopped = [*_workers_of(node), node.all_processes["raylet"][0].process.pid]
+    for process in stopped:
+        os.kill(process, signal.SIGSTOP)
+    time.sleep(10)
+    for process in stopped:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGCONT)
+    cluster.remove_node(node, allow_graceful=False)
+
+
+def _workers_of(node: Any) -> list[int]:
+    """Return the processes of a node that run tasks: children of its raylet."""
+    raylet = node.all_processes["raylet"][0].process.pid
+    titles = ("ray::_call", "ray::IDLE")
+    return [process for process in children_of(raylet) if title_of(process).startswith(titles)]
+
+
+@pytest.mark.parametrize(
+    "act", [_kill_node, _kill_worker, _stop_node, add_node], ids=lambda act: act.__name__
+)
+def test_lists_are_the_same_whatever_becomes_of_a_node(
+    ray_cluster, act, file: ModelFile, users: list[str], lists: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "lists"
+    with _of_size(ray_cluster, 3), dmrank.cluster():
+        _during(
+            lambda: write_list_parts(file, users, 5, OPTIONS, _parts(folder)),
+            folder,
+            lambda: act(ray_cluster),
+        )
+    assert _content(folder) == lists
+
+
+# What is wrong is said in one line.
+
+
+def test_a_node_that_would_compute_other_bits_is_refused(ray_cluster, monkeypatch) -> None:
+    from dmrank.distributed import ray_workers
+
+    other = ray_workers.own_environment()._replace(source="another")
+    monkeypatch.setattr(ray_workers, "own_environment", lambda: other)
+    with pytest.raises(ClusterError, match=r"node \S+ has another source of dmrank"):
+        _enter("auto")
+
+
+def _enter(where: str, **options: Any) -> None:
+    with dmrank.cluster(where, **options):
+        pass
+
+
+def test_a_folder_that_nodes_do_not_see_is_refused(ray_cluster, tmp_path: Path) -> None:
+    with dmrank.cluster(folder=tmp_path):
+        workers = current_workers()
+        assert workers is not None
+        with pytest.raises(ClusterError, match="does not see .*/disk: name a folder that all"):
+            workers.check_sees(tmp_path / "disk" / "of-the-driver")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_node_that_goes_while_it_is_asked_is_no_mistake(ray_cluster, monkeypatch) -> None:
+    gone = {**ray.nodes()[1], "NodeID": "ab" * 28, "Alive": True, "Resources": {"CPU": 1.0}}
+    answers = iter([[*ray.nodes(), gone]])
+    known = ray.nodes
+    monkeypatch.setattr("dmrank.distributed.cluster._shared", lambda _: None)
+    monkeypatch.setattr(ray, "nodes", lambda: next(answers, None) or known())
+    _enter("auto")
+
+
+def test_a_process_has_one_cluster(ray_cluster) -> None:
+    with pytest.raises(ConfigError, match="connected to a cluster already; give 'auto'"):
+        _enter("local:2")
