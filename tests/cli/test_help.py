@@ -17,6 +17,8 @@ from dmrank.cli.app import app
 from dmrank.cli.options import MODEL_NAMES
 from dmrank.cli.prepare import write_split
 from dmrank.models import MODELS
+from dmrank.service.keys import add_key
+from dmrank.service.store.sqlite import SqliteStore
 from tests.text.corpus import make_reviews
 
 
@@ -44,7 +46,7 @@ def test_a_help_shows_no_type_for_flags_and_ends_with_two_examples(path: tuple[s
 
 def test_every_command_can_be_quiet() -> None:
     for path, command in COMMANDS.items():
-        if path != ("aspects",):  # whose commands have the option
+        if path not in (("aspects",), ("keys",), ("ratings",)):  # whose commands have the option
             assert "--quiet" in [name for option in command.params for name in option.opts]
 
 
@@ -74,7 +76,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dmrank.EASE().fit(split.train).save(folder / "ease.dmrank")
     make_reviews(300).write_csv(folder / "reviews.csv")
     (folder / "aspects.toml").write_text('[aspects]\nrooms = ["room"]\n')
+    shutil.copy(folder / "model.dmrank", folder / "hotels.dmrank")
+    add_key(folder / "serve.toml", "shop", ("read",), 1.0)
+    store = SqliteStore(folder / "hotels.ratings.sqlite")
+    store.put("ann", {"h000001": {"overall": 5.0}})
+    store.close()
     return folder
+
+
+def _no_database(url: str) -> SqliteStore:
+    assert url == "postgresql://db/hotels"
+    return SqliteStore(Path("hotels.ratings.sqlite"))
 
 
 @pytest.mark.parametrize("example", dict.fromkeys(EXAMPLES))
@@ -91,6 +103,10 @@ def test_an_example_runs(
     monkeypatch.setattr(
         "dmrank.data.synthetic.make_hotels", lambda seed: make_ratings(80, 40, 1_600, seed=seed)
     )
+    monkeypatch.setattr("dmrank.service.server.serve", lambda *_, **__: None)
+    monkeypatch.setattr("webbrowser.open", lambda _: None)
+    # There is no such database here.
+    monkeypatch.setattr("dmrank.service.store.opening.PostgresStore", _no_database)
     command, _, _ = example.partition(" | ")
     result = CliRunner().invoke(app, shlex.split(command)[1:], catch_exceptions=False)
     assert result.exit_code == 0, result.output

@@ -20,9 +20,12 @@ import polars as pl
 import dmrank
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
-#: What takes minutes is not run with the pages: `tests/cli/test_paper.py` runs it on less.
-LONG = {"paper"}
+#: Results are of other files than a reader has.
+RESULTS = tuple(sorted((ROOT / "docs" / "results").glob("*.md")))
+_WRITTEN = [path for path in sorted((ROOT / "docs").rglob("*.md")) if path not in RESULTS]
+PAGES = ("README.md", *(path.relative_to(ROOT).as_posix() for path in _WRITTEN))
+#: What takes minutes, or does not end, is not run with the pages, but by tests of its own.
+LONG = {"paper", "serve"}
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^    ((?:dmrank|make|python|python3) .*)$", re.MULTILINE)
 _WORDS = {5: "excellent", 4: "great", 3: "average", 2: "poor", 1: "terrible"}
@@ -93,10 +96,16 @@ def run_page(
         for snippet in snippets(page):
             if not is_run(snippet):
                 continue
-            if snippet.is_python:
-                exec(compile(snippet.code, str(snippet), "exec"), names)
-            else:
-                command(snippet.words)
+            try:
+                if snippet.is_python:
+                    # The traceback of an error names the line of the page.
+                    padded = "\n" * (snippet.line - 1) + snippet.code
+                    exec(compile(padded, snippet.page, "exec"), names)
+                else:
+                    command(snippet.words)
+            except Exception as error:
+                error.add_note(f"in the snippet at {snippet}")
+                raise
 
 
 if __name__ == "__main__":

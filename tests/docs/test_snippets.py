@@ -12,11 +12,20 @@ import typer.testing
 import dmrank
 from dmrank import DMR, Hurdle, Split, make_ratings
 from dmrank.cli.app import app
-from tests.docs.pages import PAGES, ROOT, Snippet, is_run, make_folder, run_page, snippets
+from dmrank.service.store.sqlite import SqliteStore
+from tests.docs.pages import (
+    PAGES,
+    RESULTS,
+    ROOT,
+    Snippet,
+    is_run,
+    make_folder,
+    run_page,
+    snippets,
+)
 
-RESULTS = ROOT / "docs" / "results"
-#: Results are of other files than a reader has, and contributing begins with a clone.
-READ_ONLY = ("CONTRIBUTING.md", *(f"docs/results/{path.name}" for path in RESULTS.glob("*.md")))
+#: Contributing begins with a clone.
+READ_ONLY = ("CONTRIBUTING.md", *(path.relative_to(ROOT).as_posix() for path in RESULTS))
 SNIPPETS = [snippet for page in (*PAGES, *READ_ONLY) for snippet in snippets(page)]
 COMMANDS = [snippet for snippet in SNIPPETS if not snippet.is_python]
 RUNNABLE = [page for page in PAGES if any(s.page == page and is_run(s) for s in SNIPPETS)]
@@ -37,6 +46,10 @@ def folder(tmp_path: Path, model: Hurdle, split: Split) -> Path:
     """A folder with the files that pages speak of."""
     model.save(tmp_path / "hotels.dmrank")
     DMR(iterations=20, evaluate_every=10, seed=0).fit(split.train).save(tmp_path / "dmr.dmrank")
+    # What a service has kept.
+    store = SqliteStore(tmp_path / "hotels.ratings.sqlite")
+    store.put("ann", {"h000001": {"overall": 5.0, "service": 4.0}})
+    store.close()
     # What `prepare --split` writes, a model of it, and lists of another system.
     model.save(tmp_path / "ours.dmrank")
     model.recommend(["u000012", "u000013"], n=5).write_csv(tmp_path / "theirs.csv")
@@ -69,6 +82,7 @@ def _run(words: list[str]) -> None:
     app(words[1:], standalone_mode=False)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning:implicit")  # it has an opinion of OpenBLAS
 @pytest.mark.parametrize("page", RUNNABLE)
 def test_a_page_runs_as_it_stands(page: str, folder: Path, names: dict[str, Any]) -> None:
     # The README begins with nothing at all.

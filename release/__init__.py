@@ -1,0 +1,1 @@
+"""Checks of a release, and recipes for package indexes."""
