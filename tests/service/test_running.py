@@ -13,7 +13,7 @@ import pytest
 from dmrank import ItemMean, Model, make_ratings
 from dmrank.service.copies import fingerprint
 from tests.service.load import Load
-from tests.service.running import free_port, running
+from tests.service.running import Running, free_port, running
 
 RELOADS = int(os.environ.get("DMRANK_RELOADS", "30"))
 RATING = {"ratings": [{"item": "h000001", "overall": 5}]}
@@ -121,14 +121,19 @@ def test_the_original_may_be_cut_short_in_place(file: Path) -> None:
         assert service.get("/v1/recommend", user="u000003").json() == before
 
 
+def _served(service: Running) -> int:
+    """Return how many workers have begun to serve so far."""
+    return service.log().count('"a model is served"')
+
+
 def test_a_worker_that_is_killed_is_replaced(file: Path) -> None:
     with running(file, workers=2) as service:
+        service.wait_for("both workers serve", lambda: _served(service) == 2)
         victim = service.workers()[0]
         os.kill(victim, signal.SIGKILL)
-        service.wait_for(
-            "another takes its place",
-            lambda: len(service.workers()) == 2 and victim not in service.workers(),
-        )
+        service.wait_for("another takes its place", lambda: _served(service) == 3)
+        assert len(service.workers()) == 2
+        assert victim not in service.workers()
         with Load(service.address) as load:
             service.wait_for("lists go on", lambda: load.count > 50)
         assert load.failures == []

@@ -29,6 +29,7 @@ from dmrank.service.service import Service
 from dmrank.service.settings import Settings
 from dmrank.service.static import SAFE_HEADERS, page_routes
 from dmrank.service.watching import Watcher, open_latest
+from dmrank.support.errors import ModelFileError
 
 #: New objects, and looks at these, before garbage is looked for: answers leave none.
 _GARBAGE = (20_000, 20, 20)
@@ -46,9 +47,12 @@ def worker() -> App:
     gc.set_threshold(*_GARBAGE)
     try:
         return make_app(settings)
-    except Exception:
+    except Exception as error:
+        if not isinstance(error, ModelFileError):
+            logger.exception("a worker could not begin")
         os.kill(os.getppid(), signal.SIGTERM)
-        raise
+        # Without a traceback: what is wrong with a file is told in one line.
+        raise SystemExit(1) from None
 
 
 class App:
