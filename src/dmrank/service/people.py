@@ -99,7 +99,7 @@ class People:
     async def newcomer(self, served: Served, profile: Iterable[Given]) -> Asked:
         """Return somebody whose ratings are given."""
         table = profile_table(served, served.newcomer, profile)
-        return await self._pool.run(_fold_in, served.model, table, served.newcomer, None)
+        return await self._pool.run(_fold_in_alone, served, table)
 
     async def in_store(self, ask: Callable[[Store], Answer]) -> Answer:
         """Ask the store, on its thread."""
@@ -186,6 +186,10 @@ def _fold_in(model: Model, table: pl.DataFrame, name: str, user: Id | None) -> A
     metrics.folded.inc()
     folded = model.fold_in(table)
     return Asked(folded, folded.users.code(name), user)
+
+
+def _fold_in_alone(served: Served, table: pl.DataFrame) -> Asked:
+    return _fold_in(served.without_users, table, served.newcomer, None)
 
 
 def profile_table(served: Served, user: str, profile: Iterable[Given]) -> pl.DataFrame:

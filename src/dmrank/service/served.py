@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from dmrank.answers.by_text import parse_by
+from dmrank.answers.fold_in.newcomers import without_users
 from dmrank.answers.lists import known_users
 from dmrank.data.ids import Id
 from dmrank.fitted.contract import By
@@ -170,6 +171,11 @@ class Served:
             and model.aspect_relevance(anyone, anyone, 0) is not None,
             "fold_in": type(model).fold_in_users is not Model.fold_in_users,
         }
+
+    @cached_property
+    def without_users(self) -> Model:
+        """What newcomers are folded into: only they are asked about then."""
+        return without_users(self.model) or self.model
 
     @cached_property
     def newcomer(self) -> str:

@@ -138,8 +138,10 @@ class EffectsFolding:
         """
         arrays = self.arrays
         weights = from_arrays(arrays, "personal_weights")
-        if weights is None or "personal_strength" not in arrays:
+        if weights is None:
             return {}
+        if "personal_strength" not in arrays:
+            return self._no_personal(profiles)
         strength, own = float(arrays["personal_strength"][0]), profiles.rows
         numbers = _numbers(profiles)
         effects = users[numbers] + arrays["items"][profiles.others]
@@ -159,6 +161,13 @@ class EffectsFolding:
             "personal_items": NewRows(places, profiles.others[kept]),
             "personal_left": NewRows(places, left[kept]),
         }
+
+    def _no_personal(self, profiles: Profiles) -> dict[str, Array | NewRows]:
+        """Return where new users have nothing, in a file from before they could have something."""
+        pointer = self.arrays["personal_pointer"]
+        new = np.count_nonzero(profiles.codes >= max(len(pointer) - 1, 0))
+        end = np.full(new, len(self.arrays["personal_items"]))
+        return {"personal_pointer": NewRows(len(pointer) + np.arange(new), end)}
 
     def _left_before(self, users: Codes, items: Codes) -> Floats:
         """Return what was left of ratings when they were learned from; 0 if that is not known."""

@@ -186,7 +186,7 @@ def first_items(catalogue: Catalogue, count: int) -> Catalogue:
     kept = catalogue.seen_items < count
     before = np.concatenate([[0], np.cumsum(kept)])
     names = catalogue.item_names
-    return replace(
+    first = replace(
         catalogue,
         items=catalogue.items.first(count),
         item_names=None if names is None else names[:count],
@@ -194,3 +194,5 @@ def first_items(catalogue: Catalogue, count: int) -> Catalogue:
         seen_items=catalogue.seen_items[kept],
         evidence=None,
     )
+    vars(first)["rated_items"] = catalogue.rated_items[:count]
+    return first
