@@ -4,8 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import special
 
-from dmrank import Hurdle, ItemMean, MixedEffects, Model, make_ratings
+from dmrank import DMR, Hurdle, ItemMean, MixedEffects, Model, make_ratings
+from dmrank.answers.compare import mix_probabilities
 from dmrank.answers.list_rows import ListRows, make_rows
 
 
@@ -51,3 +53,30 @@ def test_the_size_of_a_mix_does_not_matter(ratings) -> None:
 
 def test_a_model_without_covariances_cannot_tell(ratings) -> None:
     assert _rows(ItemMean().fit(ratings), [[1.0, 0.0]]).better_than_next is None
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DMR(iterations=50, user_weight=0.3, seed=1),
+        DMR(iterations=50, covariance="shared", seed=1),
+        DMR(iterations=50, covariance="identity", seed=1),
+        MixedEffects(noise="user"),
+        MixedEffects(noise="shared"),
+        Hurdle(seed=1),
+    ],
+    ids=["personalized", "shared", "identity", "own noise", "shared noise", "hurdle"],
+)
+def test_the_probability_by_a_mix_is_that_of_the_covariances(model: Model, ratings) -> None:
+    model = model.fit(ratings)
+    rng = np.random.default_rng(0)
+    users, first, second = (rng.integers(size, size=40) for size in (80, 30, 30))
+    weights = rng.random((40, len(model.aspects)))
+    sigma = model.pair_covariances(users, first, second)
+    variance = np.array([w @ each @ w for w, each in zip(weights, sigma, strict=True)])
+    difference = model.score_pairs(users, first) - model.score_pairs(users, second)
+    found = mix_probabilities(model, users, first, second, difference, weights)
+    mean = (weights * model.calibration.slope * difference).sum(axis=1)
+    expected = special.ndtr(mean / np.sqrt(variance * model.calibration.order_factor))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert found.std() > 0.01

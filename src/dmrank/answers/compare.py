@@ -10,6 +10,7 @@ from scipy import special
 
 from dmrank.answers.predict import rating_differences
 from dmrank.data.ids import Id
+from dmrank.directional.packing import quadratic_forms
 from dmrank.directional.reference import confidence
 from dmrank.fitted.calibrating import (
     blocks,
@@ -191,14 +192,26 @@ def mix_probabilities(
     weights : float array, n × K
         The mix of each.
     """
-    covariances = model.pair_covariances(users, first, second)
-    if covariances is None:
+    variance = _mix_variances(model, users, first, second, weights)
+    if variance is None:
         return None
     mean = np.einsum("nk,nk->n", weights, model.calibration.slope * differences)
-    variance = np.einsum("nk,nkl,nl->n", weights, covariances, weights)
     # A mix of aspects with one rating for all has no spread, and no order.
     deviation = np.sqrt(np.maximum(variance, np.finfo(np.float64).tiny))
     return _probability(model, mean / deviation)
+
+
+def _mix_variances(
+    model: FittedModel, users: Codes, first: Codes, second: Codes, weights: Floats
+) -> Floats | None:
+    """Return wᵀ Σ_uij w, n."""
+    packed = model.packed_pairs(users, first, second)
+    if packed is not None:
+        return quadratic_forms(packed, weights)
+    covariances = model.pair_covariances(users, first, second)
+    if covariances is None:
+        return None
+    return np.asarray(np.einsum("nk,nkl,nl->n", weights, covariances, weights))
 
 
 def _probability(model: FittedModel, distance: Floats) -> Floats:

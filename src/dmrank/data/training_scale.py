@@ -70,7 +70,10 @@ def from_training_scale(ratings: ArrayLike, scale: ArrayLike) -> Floats:
     >>> from_training_scale([5.0, 3.0], scale=[(0, 20), (1, 5)])
     array([20.,  3.])
     """
-    origin, width = _origin_and_width(scale)
+    return _back(ratings, *_origin_and_width(scale))
+
+
+def _back(ratings: ArrayLike, origin: Floats, width: Floats) -> Floats:
     target_origin = np.where(width > 0, _LOW, _MIDDLE)
     slope = np.where(width > 0, width / (_HIGH - _LOW), 1.0)
     return np.asarray(origin + slope * (np.asarray(ratings, dtype=np.float64) - target_origin))
@@ -87,7 +90,7 @@ def within_scale(ratings: ArrayLike, scale: ArrayLike) -> Floats:
     array([20.,  4.])
     """
     origin, width = _origin_and_width(scale)
-    return np.clip(from_training_scale(ratings, scale), origin, origin + width)
+    return np.clip(_back(ratings, origin, width), origin, origin + width)
 
 
 def _origin_and_width(scale: ArrayLike) -> tuple[Floats, Floats]:

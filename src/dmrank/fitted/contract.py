@@ -17,6 +17,7 @@ from typing import ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 
 from dmrank.directional.families import Family, Gaussian
+from dmrank.directional.packing import unpack
 from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
@@ -132,17 +133,40 @@ class FittedModel(ABC):
 
     # Hooks: what makes more answers possible.
 
-    def covariances(self, users: Codes, items: Codes) -> Floats | None:  # noqa: ARG002
+    def covariances(self, users: Codes, items: Codes) -> Floats | None:
         """Return Σ_ui of (user, item) pairs, n × K × K, not calibrated; None: there is none.
 
         With it: probabilities and confidence in `compare`, `correlation`, `complete`.
         """
-        return None
+        return self._unpacked(self.packed_covariances(users, items))
 
     def pair_covariances(self, users: Codes, first: Codes, second: Codes) -> Floats | None:
         """Return Σ_uij of the difference of two ratings of one user; by default Σ_ui + Σ_uj."""
+        packed = self.packed_pairs(users, first, second)
+        if packed is not None:
+            return self._unpacked(packed)
         one, other = self.covariances(users, first), self.covariances(users, second)
         return None if one is None or other is None else one + other
+
+    def packed_covariances(
+        self,
+        users: Codes,  # noqa: ARG002
+        items: Codes,  # noqa: ARG002
+    ) -> Floats | None:
+        """Return Σ_ui as `directional.packing` has it, of a model that keeps it so.
+
+        Instead of `covariances`: rows of lists ask for nothing but wᵀ Σ w, and fast.
+        """
+        return None
+
+    def packed_pairs(self, users: Codes, first: Codes, second: Codes) -> Floats | None:
+        """Return Σ_uij in the same way; by default Σ_ui + Σ_uj."""
+        one = self.packed_covariances(users, first)
+        other = self.packed_covariances(users, second)
+        return None if one is None or other is None else one + other
+
+    def _unpacked(self, packed: Floats | None) -> Floats | None:
+        return None if packed is None else unpack(packed, len(self.catalogue.aspects))
 
     def family(self) -> Family:
         """Return the family of the density whose covariance Σ_ui is."""

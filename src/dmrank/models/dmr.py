@@ -13,7 +13,7 @@ from dmrank.answers.fold_in.directional import DirectionalFolding
 from dmrank.answers.fold_in.pairs import Factors, Sampling
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.directional.families import Family
-from dmrank.directional.packing import unpack
+from dmrank.directional.packing import pack
 from dmrank.directional.projected import Density, FamilyName, make_family
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
@@ -228,15 +228,16 @@ class DMR(FactorModel):
         filled = profiles.filled(self.config.missing)
         return self._folding().items(filled, self.catalogue, partial(training_scale_ratings, self))
 
-    def covariances(self, users: Codes, items: Codes) -> Floats:
+    def packed_covariances(self, users: Codes, items: Codes) -> Floats:
         """Return Σ_ui = λ Σ_u + (1−λ) Σ_i of (user, item) pairs, not calibrated."""
-        arrays, size, kind = self.arrays, len(self.arrays["aspects"]), self.config.covariance
+        arrays, kind, share = self.arrays, self.config.covariance, self.config.user_weight
         if kind != "personalized":
-            one = np.eye(size) if kind == "identity" else unpack(arrays["user_covariances"], size)
-            return np.tile(one.astype(np.float64), (len(users), 1, 1))
-        of_user = unpack(arrays["user_covariances"][users], size).astype(np.float64)
-        of_item = unpack(arrays["item_covariances"][items], size).astype(np.float64)
-        return self.config.user_weight * of_user + (1 - self.config.user_weight) * of_item
+            identity = kind == "identity"
+            one = pack(np.eye(len(arrays["aspects"]))) if identity else arrays["user_covariances"]
+            return np.tile(one.reshape(1, -1).astype(np.float64), (len(users), 1))
+        of_user = arrays["user_covariances"][users].astype(np.float64)
+        of_item = arrays["item_covariances"][items].astype(np.float64)
+        return share * of_user + (1 - share) * of_item
 
     def layout(self, sizes: Sizes) -> Layout:
         return {**super().layout(sizes), "prior_covariance": definite(sizes.aspects)}

@@ -207,11 +207,11 @@ class Hurdle(CompositeModel):
     def score_pairs(self, users: Codes, items: Codes) -> Float32s:
         return self._stages.preference.score_pairs(users, items)
 
-    def covariances(self, users: Codes, items: Codes) -> Floats:
-        return self._stages.preference.covariances(users, items)
+    def packed_covariances(self, users: Codes, items: Codes) -> Floats:
+        return self._stages.preference.packed_covariances(users, items)
 
-    def pair_covariances(self, users: Codes, first: Codes, second: Codes) -> Floats:
-        return self._stages.preference.pair_covariances(users, first, second)
+    def packed_pairs(self, users: Codes, first: Codes, second: Codes) -> Floats:
+        return self._stages.preference.packed_pairs(users, first, second)
 
     def family(self) -> Family:
         return self._stages.preference.family()

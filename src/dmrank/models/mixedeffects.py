@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field
 
 from dmrank.answers.fold_in.effects import EffectsFolding
-from dmrank.directional.packing import unpack
 from dmrank.fitted.calibrating import held_out_ratings
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import NewRows, Profiles
@@ -28,6 +27,7 @@ from dmrank.training.effects.em import (
     rounds_of_own_noise,
     run_rounds,
 )
+from dmrank.training.effects.own_noise import packed_matrix
 from dmrank.training.effects.personal import (
     PersonalPart,
     mean_residuals,
@@ -186,15 +186,16 @@ class MixedEffects(TrainedModel):
             scores += personal.pairs(users, items, self.config.threads)[:, None]
         return scores
 
-    def covariances(self, users: Codes, items: Codes) -> Floats:
+    def packed_covariances(self, users: Codes, items: Codes) -> Floats:
         """Return V(a_u) + V(b_i) + Σ_u."""
-        spread = self._unpacked("user_covariances", users)
-        return spread + self._unpacked("item_covariances", items) + self._noise(users)
+        arrays = self.arrays
+        spread = arrays["user_covariances"][users].astype(np.float64)
+        return spread + arrays["item_covariances"][items] + self._noise(users)
 
-    def pair_covariances(self, users: Codes, first: Codes, second: Codes) -> Floats:
+    def packed_pairs(self, users: Codes, first: Codes, second: Codes) -> Floats:
         """Return V(b_i) + V(b_j) + 2 Σ_u: how the user rates is the same for both."""
-        spread = self._unpacked("item_covariances", first)
-        return spread + self._unpacked("item_covariances", second) + 2 * self._noise(users)
+        of_items = self.arrays["item_covariances"]
+        return of_items[first].astype(np.float64) + of_items[second] + 2 * self._noise(users)
 
     def item_spread(self, items: Codes) -> Floats:
         """Return the deviation of the effects of some items, by aspect."""
@@ -203,11 +204,8 @@ class MixedEffects(TrainedModel):
     def _noise(self, users: Codes) -> Floats:
         """Return Σ_u, or the Σ_e of a model that has one for all."""
         if "user_noise" not in self.arrays:
-            return self.arrays["noise"].astype(np.float64)
-        return self._unpacked("user_noise", users)
-
-    def _unpacked(self, name: str, codes: Codes) -> Floats:
-        return unpack(self.arrays[name][codes], len(self.arrays["level"])).astype(np.float64)
+            return packed_matrix(self.arrays["noise"]).astype(np.float64)
+        return self.arrays["user_noise"][users].astype(np.float64)
 
     def aspect_relevance(self, users: Codes, items: Codes, aspect: int) -> Floats:
         """Return what sets items apart: b_ik beyond what b_io lets expect, in deviations of it.
