@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections import deque
 from concurrent.futures import Executor
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dmrank.answers.list_rows import make_rows
 from dmrank.models.base import Model
@@ -26,9 +26,8 @@ _SHORT_SECONDS = 0.01
 _MEMORY = 0.2
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Wanted:
-    """A list that somebody waits for.
+class Wanted(Struct, frozen=True, eq=False):
+    """A list that somebody waits for; a struct is made five times as fast as a dataclass.
 
     Attributes
     ----------
@@ -77,13 +76,20 @@ class Wanted:
         return seen if self.blocked is None else np.union1d(seen, self.blocked)
 
 
+def _excluded(wanted: list[Wanted], users: Codes) -> ItemLists:
+    """Return the items that are left out of each list."""
+    if all(each.exclude_seen and each.blocked is None for each in wanted):
+        return wanted[0].model.catalogue.seen_by(users)
+    items = [each.excluded() for each in wanted]
+    pointer = np.cumsum([0, *map(len, items)], dtype=np.int64)
+    return ItemLists(pointer, np.concatenate(items).astype(np.int32, copy=False))
+
+
 def rank(wanted: list[Wanted]) -> list[PlainRows]:
     """Rank lists that go with each other."""
     first, model = wanted[0], wanted[0].model
-    items = [each.excluded() for each in wanted]
-    pointer = np.cumsum([0, *map(len, items)], dtype=np.int64)
-    excluded = ItemLists(pointer, np.concatenate(items).astype(np.int32, copy=False))
     users = np.array([each.user for each in wanted], dtype=np.int32)
+    excluded = _excluded(wanted, users)
     mixes = np.array([each.mix for each in wanted])
     n = min(max(each.n for each in wanted), len(model.catalogue.items))
     if first.parts:

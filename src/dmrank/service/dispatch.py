@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from dmrank.service import metrics
 from dmrank.service.keys import Key
@@ -46,20 +47,18 @@ def handler(service: Service, endpoint: Endpoint) -> Handler:
     route = (endpoint.method, endpoint.path)
     succeeded = metrics.requests.labels(*route, "200")
 
-    async def asked(request: Request) -> list[msgspec.Struct]:
-        given = []
-        if query is not None:
-            given.append(query.read(request.scope["query_string"]))
-        if body is not None:
-            given.append(await read_body(request, body))
-        return given
+    def asked(request: Request) -> list[msgspec.Struct]:
+        return [] if query is None else [query.read(request.scope["query_string"])]
 
     async def handle(request: Request) -> Response:
         start, key, fault, trace = time.perf_counter(), None, None, None
         service.answering += 1
         try:
             key = admit(service, endpoint, request)
-            answer = await endpoint.answer(service, *await asked(request))
+            given = asked(request)
+            if body is not None:
+                given.append(await read_body(request, body))
+            answer = await endpoint.answer(service, *given)
             response = answer if isinstance(answer, Response) else Json(_encode(answer))
         except Exception as error:
             problem = problem_of(error)
@@ -129,6 +128,12 @@ class Json(Response):
             (b"content-length", str(len(body)).encode()),
             (b"content-type", b"application/json"),
         ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        del scope, receive
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body})
 
 
 def _log(

@@ -39,38 +39,37 @@ class QueryReader:
     def __init__(self, type_: type[Asked]) -> None:
         self._type = type_
         hints = get_type_hints(type_)
-        self._known = {name.encode(): name for name in hints}
+        self._known = set(hints)
         self._repeats = {name for name, hint in hints.items() if _is_list(hint)}
 
     def read(self, text: bytes) -> Any:
         """Return what is asked."""
         given: dict[str, Any] = {}
-        # `parse_qsl` takes five times as long.
-        for part in text.split(b"&") if text else ():
-            encoded, _, value = part.partition(b"=")
-            name = self._known.get(encoded) or self._name(encoded)
+        # `parse_qsl` takes six times as long.
+        for name, _, value in _decoded(text):
             if name in self._repeats:
-                given.setdefault(name, []).append(_plain(value))
+                given.setdefault(name, []).append(value)
+            elif name not in self._known:
+                hint = did_you_mean(name[:80], sorted(self._known))
+                raise ProblemError(INVALID, f"parameter {name[:80]!r} is not known; {hint}")
             elif name in given:
                 raise ProblemError(INVALID, f"parameter {name!r} is given twice: give it once")
             else:
-                given[name] = _plain(value)
+                given[name] = value
         return msgspec.convert(given, self._type, strict=False)
 
-    def _name(self, encoded: bytes) -> str:
-        """Return the name of a parameter that is written in an odd way, or is none."""
-        name, known = _plain(encoded), list(self._known.values())
-        if name not in known:
-            hint = did_you_mean(name[:80], known)
-            raise ProblemError(INVALID, f"parameter {name[:80]!r} is not known; {hint}")
-        return name
 
-
-def _plain(text: bytes) -> str:
-    if b"%" in text or b"+" in text:
-        text = unquote_to_bytes(text.replace(b"+", b" "))
+def _decoded(text: bytes) -> list[tuple[str, str, str]]:
+    """Return names and values, each parted by an equals sign; most have nothing to be unquoted."""
+    if not text:
+        return []
     try:
-        return text.decode()
+        if b"%" in text or b"+" in text:
+            return [
+                tuple(unquote_to_bytes(each).decode() for each in part.partition(b"="))  # type: ignore[misc]
+                for part in text.replace(b"+", b" ").split(b"&")
+            ]
+        return [part.partition("=") for part in text.decode().split("&")]
     except UnicodeDecodeError:
         raise ProblemError(BAD_REQUEST, "the address is no UTF-8: encode it as such") from None
 

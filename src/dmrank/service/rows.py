@@ -43,7 +43,7 @@ class PlainRows(NamedTuple):
 
     def of(self, start: int, stop: int) -> PlainRows:
         """Return some of the rows."""
-        return PlainRows(*(None if each is None else each[start:stop] for each in self))  # type: ignore[arg-type]
+        return PlainRows(*[each and each[start:stop] for each in self])  # type: ignore[arg-type]
 
 
 def _plain(numbers: AnyFloats) -> list[Any]:

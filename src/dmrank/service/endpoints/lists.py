@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from dmrank.answers.lists import Filters
 from dmrank.answers.recommend import ListRequest as LibraryRequest
@@ -70,8 +70,7 @@ async def _lists(
     return question.answer(list(found))
 
 
-@dataclass(frozen=True, eq=False)
-class _Question:
+class _Question(Struct, frozen=True, eq=False):
     """What is asked of lists, the same for all users, after it was checked."""
 
     served: Served
