@@ -1,13 +1,15 @@
 """Questions about items over HTTP: as the calls of the library."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from dmrank import Model
+from dmrank import ItemMean, Model, make_ratings, read_ratings
 from tests.service.conftest import problem
 
 NEWCOMER = [
@@ -127,11 +129,28 @@ def test_the_model_says_what_it_is(client: TestClient, hurdle: Model, hurdle_fil
     assert about["aspects"] == list(hurdle.aspects)
     assert about["preference"] == hurdle.preference
     assert about["scale"]["overall"] == [1, 5]
-    assert (about["users"], about["items"]) == (len(hurdle.users), len(hurdle.items))
+    assert about["parameters"] == hurdle.config.model_dump(mode="json") | {"threads": 1}
+    counts = about["users"], about["items"], about["ratings"]
+    assert counts == (len(hurdle.users), len(hurdle.items), len(hurdle.catalogue.seen_items))
+    assert datetime.fromisoformat(about["saved"]).timestamp() == int(hurdle_file.stat().st_mtime)
+    assert 0 <= (datetime.now(UTC) - datetime.fromisoformat(about["loaded"])).total_seconds() < 600
+    assert (about["first_rating"], about["last_rating"]) == (None, None)  # they had no times
     assert about["model"] == about["fingerprint"][:12]
     assert about["stores_ratings"] is True
     assert about["can"] == {"compare_probability": True, "explain": True, "fold_in": True}
     assert client.get("/v1/items").json()["names"] == list(hurdle.catalogue.item_names)
+
+
+def test_the_model_says_of_which_time_its_ratings_are(
+    serve: Callable[..., TestClient], tmp_path: Path
+) -> None:
+    table = make_ratings(60, 30, 900, seed=4).ratings.to_polars()
+    days = pl.Series(range(len(table))) % 30
+    table = table.with_columns(timestamp=pl.datetime(2012, 6, 1) + pl.duration(days=days))
+    model = ItemMean().fit(read_ratings(table))
+    about = serve(model.save(tmp_path / "timed.dmrank")).get("/v1/model").json()
+    assert about["first_rating"].startswith("2012-06-01")
+    assert about["last_rating"].startswith("2012-06-30")
 
 
 def test_every_answer_names_the_model(client: TestClient) -> None:

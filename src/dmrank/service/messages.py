@@ -368,6 +368,7 @@ class About(Struct):
     parameters: dict[str, Any]
     users: int
     items: int
+    ratings: Annotated[int, Meta(description="Of how many the model knows who gave them.")]
     aspects: list[str]
     primary_aspect: str
     scale: dict[str, Scale]
@@ -375,6 +376,10 @@ class About(Struct):
     named: bool
     preference: float | None
     fingerprint: str
+    first_rating: Annotated[
+        str | None, Meta(description="When it was given, of the ratings that were learned from.")
+    ]
+    last_rating: str | None
     saved: str
     loaded: str
     library: str
