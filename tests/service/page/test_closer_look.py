@@ -34,7 +34,8 @@ def test_two_items_are_compared(desk: Desk, model: dmrank.Hurdle) -> None:
     desk.page.locator(".name").nth(1).click()
     desk.page.locator(".name").nth(4).click()
     desk.page.locator(".direction").wait_for()
-    table = model.compare("u000012", first, second).table
+    compared = model.compare("u000012", first, second)
+    table = compared.table
 
     sure = desk.page.locator(".direction tbody .number").all_inner_texts()
     assert sure == [f"{round(p * 100)} %" for p in table["probability"]]
@@ -47,7 +48,8 @@ def test_two_items_are_compared(desk: Desk, model: dmrank.Hurdle) -> None:
     # The first item is on the left; a needle is as long as its component of the direction.
     assert ((left < 49.99) == (differences > 0))[width > 0.1].all()
     assert width == pytest.approx(50 * np.abs(differences) / np.abs(differences).max(), abs=0.5)
-    assert len(desk.text("#panel .sentence")) > 20
+    # No line ends between a number and its percent sign.
+    assert desk.text("#panel .sentence") == compared.sentence.replace(" %", "\u00a0%")
     assert "surer than of" in desk.text("#panel")
 
 

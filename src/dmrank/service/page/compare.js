@@ -5,7 +5,7 @@
  */
 
 import { h } from "./dom.js";
-import { percent, shown, signed } from "./words.js";
+import { percent, shown, signed, unbroken } from "./words.js";
 
 /** @typedef {import("./state.js").Id} Id */
 
@@ -38,7 +38,7 @@ export function comparisonView(compared) {
   return h(
     "div",
     {},
-    h("p", { class: "sentence" }, compared.sentence),
+    h("p", { class: "sentence" }, unbroken(compared.sentence)),
     h(
       "table",
       { class: "direction" },

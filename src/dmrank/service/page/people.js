@@ -42,7 +42,7 @@ export class People {
     this.field = new Combobox({
       id: "user",
       label: "User",
-      placeholder: "begin to type an id",
+      placeholder: "type an id",
       search: async (text, signal) => {
         const users = await findUsers(text, SUGGESTIONS, signal);
         return users.map((user) => ({ value: user, label: String(user) }));

@@ -24,6 +24,14 @@ export function percent(share) {
 }
 
 /**
+ * @param {string} sentence
+ * @returns {string} The same, no line of which ends between a number and its percent sign.
+ */
+export function unbroken(sentence) {
+  return sentence.replaceAll(" %", "\u00a0%");
+}
+
+/**
  * @param {number} value
  * @returns {string} With its sign, a true minus.
  */
