@@ -171,5 +171,7 @@ def _seen_by(
     assert isinstance(model, DMR)
     users, items = np.full(2, pair.user), np.array(pair.items)
     first, second = model.score_pairs(users, items).astype(np.float64)
-    covariance = model.covariances(users, items).sum(axis=0)
+    of_items = model.covariances(users, items)
+    assert of_items is not None
+    covariance = of_items.sum(axis=0)
     return (first - second)[aspects], covariance[np.ix_(aspects, aspects)], model

@@ -13,7 +13,7 @@ from dmrank.answers.fold_in.directional import DirectionalFolding
 from dmrank.answers.fold_in.pairs import Factors, Sampling
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.directional.families import Family
-from dmrank.directional.packing import pack
+from dmrank.directional.packing import pack, unpack
 from dmrank.directional.projected import Density, FamilyName, make_family
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
@@ -230,14 +230,13 @@ class DMR(FactorModel):
 
     def packed_covariances(self, users: Codes, items: Codes) -> Floats:
         """Return Σ_ui = λ Σ_u + (1−λ) Σ_i of (user, item) pairs, not calibrated."""
-        arrays, kind, share = self.arrays, self.config.covariance, self.config.user_weight
+        arrays, size, kind = self.arrays, len(self.arrays["aspects"]), self.config.covariance
         if kind != "personalized":
-            identity = kind == "identity"
-            one = pack(np.eye(len(arrays["aspects"]))) if identity else arrays["user_covariances"]
+            one = arrays["user_covariances"] if kind == "shared" else pack(np.eye(size))
             return np.tile(one.reshape(1, -1).astype(np.float64), (len(users), 1))
         of_user = arrays["user_covariances"][users].astype(np.float64)
         of_item = arrays["item_covariances"][items].astype(np.float64)
-        return share * of_user + (1 - share) * of_item
+        return self.config.user_weight * of_user + (1 - self.config.user_weight) * of_item
 
     def layout(self, sizes: Sizes) -> Layout:
         return {**super().layout(sizes), "prior_covariance": definite(sizes.aspects)}
@@ -247,4 +246,5 @@ class DMR(FactorModel):
 
     def aspect_relevance(self, users: Codes, items: Codes, aspect: int) -> Floats:
         """Return the correlation of each aspect with the one that ranks (paper 4.5)."""
-        return correlations(self.covariances(users, items))[:, aspect]
+        packed = self.packed_covariances(users, items)
+        return correlations(unpack(packed, len(self.arrays["aspects"])))[:, aspect]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: Tests run beside others: of several runs, one has to be undisturbed.
 MOVES, RUNS = 60, 3
-#: In milliseconds; twice what the page promises on an idle machine.
-MEDIAN, WORST = 32, 100
+#: In milliseconds: what the page promises.
+MEDIAN, WORST = 16, 50
 #: A message that is sent in a frame arrives when the frame has been painted.
 WATCH = """slider => {
   window.painted = [];
