@@ -32,7 +32,7 @@ attack-service: .venv/dev.stamp ## 10,000 requests by Schemathesis, and 100 relo
 	DMRANK_RELOADS=100 $(BIN)/pytest tests/service/test_running.py -k renamed
 
 docs: .venv/docs.stamp ## build the documentation site into .site/html, and run every snippet and check every link of it
-	$(BIN)/pytest -q -n 2 --dist worksteal tests/docs/test_snippets.py
+	$(BIN)/pytest -q -n 2 --dist worksteal tests/docs/test_snippets.py tests/docs/test_failing_cells.py
 	$(BIN)/python -m sphinx -q -E -j 2 -W --keep-going docs .site/html
 	DMRANK_SITE=.site/html $(BIN)/pytest -q tests/docs/test_site.py
 

@@ -13,10 +13,12 @@ release = version = version_of("dmrank")
 
 extensions = [
     "accessible_html",
+    "failing_cells",
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "plain_math",
+    "quiet_kernels",
     "reference",
     "repository_links",
     "tutorial_files",
@@ -33,7 +35,7 @@ nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_timeout = 240
-nb_execution_raise_on_error = True
+nb_execution_raise_on_error = False  # the first that fails does not hide the others
 nb_execution_show_tb = True
 nb_merge_streams = True
 nb_output_stderr = "remove"  # what is said on the way: compiling, bars
