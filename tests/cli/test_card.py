@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from huggingface_hub import ModelCard
 from typer.testing import CliRunner
 
 from dmrank import ItemMean, make_ratings
@@ -49,3 +50,34 @@ def test_fit_writes_one_beside_the_model(folder: Path) -> None:
     result = CliRunner().invoke(app, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert "# ItemMean" in (folder / "m.md").read_text("utf-8")
+
+
+FITTED = Path(__file__).parents[1] / "fitted"
+#: Models of every released version, and of the format before; an index is no model.
+FILES = [
+    path
+    for path in (*sorted(FITTED.glob("released/*/*.file")), FITTED / "format_1" / "hurdle.file")
+    if ".index." not in path.name
+]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_file_that_still_loads_has_a_card_that_hubs_read(file: Path) -> None:
+    facts = json.loads(_run(str(file), "--format", "json"))
+    assert facts["model"].lower() == file.stem
+    read = ModelCard(_run(str(file), "--license", "mit"))
+    assert (read.data.library_name, read.data.license) == ("dmrank", "mit")
+    assert file.stem in read.data.tags
+    noted = facts["training"]["fingerprint"] is not None
+    assert noted == (file.parent.name != "format_1")
+    # What is not known is said, and not left out.
+    assert ("did not note its fit" in read.text) == (not noted)
+    assert "Not known: see the end of this card." in read.text
+
+
+def test_items_that_are_never_shown_are_spoken_of_only_where_there_are_some(folder: Path) -> None:
+    few = make_ratings(30, 200, 900, seed=1).ratings
+    ItemMean().fit(few).save(folder / "few.dmrank")
+    assert "; the others are never shown to them." in _run("few.dmrank")
+    whole = str(next(path for path in FILES if path.stem == "dmr"))
+    assert "8 of 8 items (100.0%). A user" in _run(whole)

@@ -110,11 +110,12 @@ def _served_badly(facts: Mapping[str, Any]) -> Iterator[str]:
         ),
     )
     yield ""
+    rest = "; the others are never shown to them" if coverage["share"] < 1 else ""
     yield (
         f"Lists of {coverage['places']} for {coverage['users']:,} users name "
-        f"{coverage['listed']:,} of {coverage['items']:,} items ({_percent(coverage['share'])}); "
-        "the others are never shown to them. A user or an item without a training rating is not "
-        "served at all until it is folded in."
+        f"{coverage['listed']:,} of {coverage['items']:,} items "
+        f"({_percent(coverage['share'])}){rest}. A user or an item without a training rating is "
+        "not served at all until it is folded in."
     )
     yield ""
 
