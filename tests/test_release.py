@@ -67,6 +67,7 @@ def test_the_recipe_needs_what_the_project_needs() -> None:
     assert needed == PROJECT["dependencies"]
     assert recipe["build"]["noarch"] == "python"
     assert recipe["context"]["version"] == __version__
+    assert PROJECT["requires-python"] == f">={recipe['context']['python_min']}"
 
 
 def test_this_version_can_be_released() -> None:

@@ -28,6 +28,8 @@ PAGES = ("README.md", *(path.relative_to(ROOT).as_posix() for path in _WRITTEN))
 LONG = {"paper", "serve"}
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^    ((?:dmrank|make|python|python3) .*)$", re.MULTILINE)
+#: What is typed into a shell, in pages and in the comments of tutorials.
+_SHELL = re.compile(r"^(?:# )?```(?:sh|bash|console)\n(.*?)^(?:# )?```$", re.MULTILINE | re.DOTALL)
 _WORDS = {5: "excellent", 4: "great", 3: "average", 2: "poor", 1: "terrible"}
 
 
@@ -58,6 +60,21 @@ def snippets(page: str) -> Iterator[Snippet]:
     found = [*_BLOCK.finditer(text), *_COMMAND.finditer(text)]
     for match in sorted(found, key=re.Match.start):
         yield Snippet(page, text.count("\n", 0, match.start(1)) + 1, match[1])
+
+
+def shell_lines(page: str) -> Iterator[Snippet]:
+    """Yield the calls of dmrank and make in the blocks of a page that are typed into a shell.
+
+    They are not run, for they name a reader's files; that their options exist is tested.
+    """
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for block in _SHELL.finditer(text):
+        first = text.count("\n", 0, block.start(1)) + 1
+        for number, line in enumerate(block[1].splitlines(), first):
+            for call in line.removeprefix("# ").split("&&"):
+                code = call.strip().removeprefix(".venv/bin/")
+                if code.startswith(("dmrank ", "make ")):
+                    yield Snippet(page, number, code)
 
 
 def is_run(snippet: Snippet) -> bool:

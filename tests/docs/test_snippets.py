@@ -21,13 +21,18 @@ from tests.docs.pages import (
     is_run,
     make_folder,
     run_page,
+    shell_lines,
     snippets,
 )
 
 #: Contributing begins with a clone.
 READ_ONLY = ("CONTRIBUTING.md", *(path.relative_to(ROOT).as_posix() for path in RESULTS))
 SNIPPETS = [snippet for page in (*PAGES, *READ_ONLY) for snippet in snippets(page)]
-COMMANDS = [snippet for snippet in SNIPPETS if not snippet.is_python]
+TUTORIALS = [
+    path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs" / "tutorials").glob("*.py"))
+]
+SHELL = [line for page in (*PAGES, *READ_ONLY, *TUTORIALS) for line in shell_lines(page)]
+COMMANDS = [*(snippet for snippet in SNIPPETS if not snippet.is_python), *SHELL]
 RUNNABLE = [page for page in PAGES if any(s.page == page and is_run(s) for s in SNIPPETS)]
 
 
@@ -96,7 +101,10 @@ def test_a_command_names_what_there_is(snippet: Snippet) -> None:
     if program == "dmrank" and first.startswith("-"):
         assert first in typer.testing.CliRunner().invoke(app, ["--help"]).output
     elif program == "dmrank":
-        command = typer.main.get_command(app).commands[first]  # type: ignore[attr-defined]
+        command: Any = typer.main.get_command(app).commands[first]  # type: ignore[attr-defined]
+        while hasattr(command, "commands"):  # a group of them
+            first, *rest = rest
+            command = command.commands[first]
         assert command.make_context(first, rest, resilient_parsing=False)
     elif program == "make":
         assert re.search(rf"^{first}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
@@ -105,6 +113,15 @@ def test_a_command_names_what_there_is(snippet: Snippet) -> None:
     elif first == "-m" and rest[0].startswith("benchmarks."):
         script = ROOT / rest[0].replace(".", "/")
         assert script.is_dir() or script.with_suffix(".py").is_file()
+
+
+def test_what_is_typed_into_a_shell_is_found_in_pages_and_tutorials() -> None:
+    pages = {snippet.page for snippet in SHELL}
+    assert {
+        "docs/start/install.md",
+        "docs/how-to/containers.md",
+        "docs/tutorials/paper.py",
+    } <= pages
 
 
 def test_no_page_of_results_has_python_that_nobody_runs() -> None:
