@@ -60,6 +60,7 @@ html_title = f"dmrank {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_show_sphinx = False
 html_copy_source = False
 pygments_style = "a11y-high-contrast-light"

@@ -4,6 +4,8 @@ Each is made of what it describes when the site is built, so that none can be ou
 """
 
 import inspect
+import re
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, get_args
 
@@ -16,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 from typer.testing import CliRunner
 
 from dmrank.cli.app import app as commands
+from dmrank.experiments.tuning import search_space
 from dmrank.models import MODELS, Config, Model, Search, find_model
 
 _SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
@@ -40,7 +43,21 @@ class ParametersDirective(SphinxDirective):
             cells = (f"`{name}`", f"`{field.default!r}`", _allowed(field), _search(field),
                      described.get(name, ""))  # fmt: skip
             lines.append(f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |")
+        lines += list(_of_members(config))
         return self.parse_text_to_nodes("\n".join(lines))
+
+
+def _of_members(config: type[Config]) -> Iterator[str]:
+    """Yield rows of what tuning looks at in the members of a model that is made of others."""
+    for name in search_space(config):
+        if name in config.model_fields:
+            continue
+        member, _, parameter = name.partition(".")
+        field = find_model(member).Config.model_fields[parameter]
+        kind = find_model(member).__name__
+        cells = (f"`{name}`", f"`{field.default!r}`", _allowed(field), _search(field),
+                 f"As in [{kind}](#{kind.lower()}).")  # fmt: skip
+        yield f"| {' | '.join(cells)} |"
 
 
 def _descriptions(config: type[Config]) -> dict[str, str]:
@@ -170,8 +187,19 @@ def _own_answers(kind: type[Model]) -> list[str]:
     return [f"   :members: {', '.join(public)}"] if public else []
 
 
+def _plain_names(*given: Any) -> tuple[str | None, str | None]:
+    """Show an alias of types by its name: autodoc puts a reference in its place, and shows that."""
+    *_, signature, returned = given
+    return _unwrapped(signature), _unwrapped(returned)
+
+
+def _unwrapped(text: str | None) -> str | None:
+    return text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension."""
+    app.connect("autodoc-process-signature", _plain_names)
     app.add_directive("parameters", ParametersDirective)
     app.add_directive("command", CommandDirective)
     app.add_directive("commands", CommandsDirective)

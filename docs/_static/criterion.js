@@ -14,14 +14,13 @@ const SLIDERS = [
   ["margin", "margin ξ", 0, 1, 0.05],
 ];
 
-/** erfc to about 1e-7 relative (a Chebyshev fit). */
-function erfc(x) {
+/** ln erfc to about 1e-7 (a Chebyshev fit of its logarithm), also where erfc itself is 0 to a computer. */
+function logErfc(x) {
   const z = Math.abs(x), t = 1 / (1 + z / 2);
   const terms = [-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807,
     -1.13520398, 1.48851587, -0.82215223, 0.17087277];
-  const inner = terms.reduceRight((sum, term) => sum * t + term, 0);
-  const value = t * Math.exp(-z * z + inner);
-  return x >= 0 ? value : 2 - value;
+  const value = Math.log(t) - z * z + terms.reduceRight((sum, term) => sum * t + term, 0);
+  return x >= 0 ? value : Math.log(2 - Math.exp(value));
 }
 
 function covariance({ turn, ratio, spread }) {
@@ -46,9 +45,9 @@ function criterion(state) {
   const E = Math.max(0, dot(off, solve(off)));
   const density = (gamma) =>
     Math.exp(-(E + A * (gamma - rho) ** 2) / 2) / (2 * Math.PI * Math.sqrt(determinant));
-  const tail = erfc(Math.sqrt(A / 2) * (state.margin - rho)) * Math.sqrt(Math.PI / (2 * A));
-  const integral = (Math.exp(-E / 2) * tail) / (2 * Math.PI * Math.sqrt(determinant));
-  return { A, rho, E, d, density, integral, sigma };
+  const logarithm = logErfc(Math.sqrt(A / 2) * (state.margin - rho)) - E / 2
+    - Math.log(8 * Math.PI * A * determinant) / 2;
+  return { A, rho, E, d, density, logarithm, integral: Math.exp(logarithm), sigma };
 }
 
 function element(name, attributes, parent) {
@@ -106,9 +105,9 @@ function mount(place) {
       input.value = state[name];
       output.textContent = Number(state[name]).toFixed(2).replace(/\.?0+$/, "");
     }
-    numbers.dataset.logarithm = Math.log(now.integral);
+    numbers.dataset.logarithm = now.logarithm;
     numbers.innerHTML = `A = ${now.A.toFixed(2)}, ρ = ${now.rho.toFixed(2)}, E = ${now.E.toFixed(2)}; `
-      + `<b>integral ${now.integral.toPrecision(3)}</b>, its logarithm ${Math.log(now.integral).toFixed(2)}`;
+      + `<b>integral ${now.integral.toPrecision(3)}</b>, its logarithm ${now.logarithm.toFixed(2).replace("-", "−")}`;
   }
   for (const [name, words, low, high, step] of SLIDERS) {
     const label = document.createElement("label"), input = document.createElement("input");
@@ -121,7 +120,8 @@ function mount(place) {
   }
   const move = (event) => {
     const box = svg.getBoundingClientRect(), scale = (VIEW.high - VIEW.low) / box.width;
-    const clip = (value) => Math.min(2.2, Math.max(-1.2, value));
+    // As far and as fine as its sliders, so that these say what the figure shows.
+    const clip = (value) => Math.round(Math.min(2.2, Math.max(-1.2, value)) * 20) / 20;
     state.meanX = clip(VIEW.low + (event.clientX - box.left) * scale);
     state.meanY = clip(VIEW.high - (event.clientY - box.top) * scale);
     show();

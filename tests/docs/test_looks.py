@@ -92,21 +92,88 @@ def test_search_finds_a_call(tab: Any, address: str) -> None:
     assert any("reference/model.html#dmrank.Model.recommend_blocks" in link for link in links)
 
 
-@pytest.mark.parametrize(
-    ("mean", "ray", "margin"), [((0.8, 0.4), 17, 0.2), ((-0.5, 1.5), 120, 0.0), ((2, 2), 30, 1)]
-)
-def test_the_figure_that_one_can_move_is_right(
-    mean: tuple[float, float], ray: int, margin: float, tab: Any, address: str
-) -> None:
-    tab.goto(f"{address}/ideas/criterion.html")
-    chosen = {"meanX": mean[0], "meanY": mean[1], "ray": ray, "margin": margin, "turn": 30}
-    for name, value in chosen.items():
-        tab.fill(f"#criterion input[name={name}]", str(value))
-    shown = float(tab.get_attribute("#criterion .numbers", "data-logarithm"))
-    # Its sliders say: the long axis at 30°, three times as long as the other, spread 0.7.
-    turn, angle = np.radians(30), np.radians(ray)
+#: What the sliders of the figure say.
+Chosen = dict[str, float]
+
+
+def _sliders(tab: Any) -> Chosen:
+    return tab.eval_on_selector_all(
+        "#criterion input", "all => Object.fromEntries(all.map(one => [one.name, +one.value]))"
+    )
+
+
+def _shown(tab: Any) -> float:
+    return float(tab.get_attribute("#criterion .numbers", "data-logarithm"))
+
+
+def _right(chosen: Chosen) -> float:
+    """Return the logarithm of the integral that the sliders ask for."""
+    turn, angle = np.radians(chosen["turn"]), np.radians(chosen["ray"])
     axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    covariance = axes @ np.diag([0.7**2 * 3, 0.7**2 / 3]) @ axes.T
-    direction = [np.cos(angle), np.sin(angle)]
-    right = log_likelihood(direction, mean, covariance, Gaussian(margin=margin))
-    assert shown == pytest.approx(float(right), abs=1e-5)
+    spread, ratio = chosen["spread"] ** 2, chosen["ratio"]
+    covariance = axes @ np.diag([spread * ratio, spread / ratio]) @ axes.T
+    direction, mean = [np.cos(angle), np.sin(angle)], [chosen["meanX"], chosen["meanY"]]
+    return float(log_likelihood(direction, mean, covariance, Gaussian(margin=chosen["margin"])))
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        {"meanX": 0.8, "meanY": 0.4, "ray": 17, "margin": 0.2, "turn": 30},
+        {"meanX": -0.5, "meanY": 1.5, "ray": 120, "margin": 0.0, "turn": 30},
+        {"meanX": 2, "meanY": 2, "ray": 30, "margin": 1, "ratio": 1},
+        # So unlikely that the integral is 0 to a computer; its logarithm is not.
+        {"meanX": -1.2, "meanY": -1.2, "ray": 45, "turn": 135, "ratio": 6, "spread": 0.2},
+    ],
+    ids=["near", "turned", "round", "far"],
+)  # fmt: skip
+def test_the_figure_that_one_can_move_is_right(moved: Chosen, tab: Any, address: str) -> None:
+    tab.goto(f"{address}/ideas/criterion.html")
+    for name, value in moved.items():
+        tab.fill(f"#criterion input[name={name}]", str(value))
+    chosen = _sliders(tab)
+    assert chosen == pytest.approx(chosen | moved)
+    assert _shown(tab) == pytest.approx(_right(chosen), rel=1e-6, abs=1e-5)
+
+
+def test_the_mean_of_the_figure_can_be_dragged(tab: Any, address: str) -> None:
+    tab.set_viewport_size({"width": 1_440, "height": 900})
+    tab.goto(f"{address}/ideas/criterion.html")
+    before, integral = _sliders(tab), _shown(tab)
+    mean, figure = (tab.locator(f"#criterion {part}").bounding_box() for part in (".mean", "svg"))
+    x, y = mean["x"] + mean["width"] / 2, mean["y"] + mean["height"] / 2
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    # The figure is 4.2 wide: half of one to the left, and one up.
+    unit = figure["width"] / 4.2
+    tab.mouse.move(x - unit / 2, y - unit, steps=5)
+    tab.mouse.up()
+    after = _sliders(tab)
+    assert after == pytest.approx(
+        before | {"meanX": before["meanX"] - 0.5, "meanY": before["meanY"] + 1}, abs=0.051
+    )
+    assert _shown(tab) == pytest.approx(_right(after), abs=1e-5)
+    assert _shown(tab) < integral - 0.5
+    # Let go of, it stays where it is.
+    tab.mouse.move(x, y)
+    assert _sliders(tab) == after
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("newcomers without training", "how-to/newcomers.html"),
+        ("which model", "start/which-model.html"),
+        ("install", "start/install.html"),
+        ("recommend", "reference/model.html#dmrank.Model.recommend"),
+        ("dmrank serve", "reference/commands.html#dmrank-serve"),
+    ],
+)
+def test_what_people_search_for_comes_first(words: str, page: str, tab: Any, address: str) -> None:
+    """From the first page: type words, press Enter, look at the first result."""
+    tab.goto(f"{address}/index.html")
+    tab.fill(".sidebar-search", words)
+    tab.press(".sidebar-search", "Enter")
+    tab.wait_for_selector("ul.search li a")
+    first = tab.eval_on_selector("ul.search li a", "one => one.href")
+    assert first == f"{address}/{page}"

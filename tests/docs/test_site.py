@@ -7,17 +7,22 @@ import importlib
 import json
 import os
 import posixpath
+import re
+from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pytest
 import typer
 
 import dmrank
+from dmrank import Model
 from dmrank.cli.app import app
-from dmrank.models import MODELS
+from dmrank.experiments.tuning import search_space
+from dmrank.models import MODELS, find_model
 from tests.docs.pages import PAGES, RESULTS, ROOT
 
 SITE = Path(os.environ.get("DMRANK_SITE", "")).absolute()
@@ -145,18 +150,57 @@ def test_every_method_of_a_model_is_in_the_reference(site: Site) -> None:
     }  # fmt: skip
 
 
-def test_every_parameter_of_every_model_is_in_the_reference() -> None:
+def _rows(html: str) -> dict[str, list[str]]:
+    """Return the rows of all tables as text, by their first cell."""
+    found = {}
+    for row in re.findall(r"<tr\b.*?</tr>", html, re.DOTALL):
+        cells = re.findall(r"<td\b.*?</td>", row, re.DOTALL)
+        texts = [unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in cells]
+        if texts:
+            found[texts[0]] = texts[1:]
+    return found
+
+
+@pytest.mark.parametrize("kind", MODELS.values(), ids=lambda kind: kind.__name__)
+def test_every_parameter_has_its_default_and_where_tuning_looks(kind: type[Model]) -> None:
     text = (SITE / "reference" / "models.html").read_text("utf-8")
-    for kind in MODELS.values():
-        assert f'id="{kind.__name__.lower()}"' in text
-        for name in kind.Config.model_fields:
-            assert f'<span class="pre">{name}</span>' in text
+    _, begun, after = text.partition(f'<section id="{kind.__name__.lower()}">')
+    assert begun
+    rows = _rows(after.partition("<section id=")[0])
+    searched = search_space(kind.Config)
+    # A model that is made of others has what is searched of its members as well.
+    assert list(rows) == list(dict.fromkeys([*kind.Config.model_fields, *searched]))
+    for name, (default, _, looked_at, words) in rows.items():
+        member, _, parameter = name.rpartition(".")
+        config = find_model(member).Config if member else kind.Config
+        assert default == repr(config.model_fields[parameter].default)
+        assert words, f"{name} is not described"
+        values = searched[name].values if name in searched else ()
+        assert looked_at.removesuffix(" (log)") == ", ".join(map(str, values))
+        assert looked_at.endswith(" (log)") == (name in searched and searched[name].log)
 
 
 def test_every_command_is_in_the_reference() -> None:
-    text = (SITE / "reference" / "commands.html").read_text("utf-8")
-    for name in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
-        assert f"Usage: dmrank {name}" in text
+    text = unescape((SITE / "reference" / "commands.html").read_text("utf-8"))
+    names = list(_commands(typer.main.get_command(app)))
+    assert {"fit", "fold-in", "keys new", "ratings export", "serve", "warm-up"} <= set(names)
+    for name in names:
+        # The end of its name: "dmrank keys" is at the head of "dmrank keys new" as well.
+        assert re.search(rf"Usage: dmrank {name} (\[|[A-Z]|\n)", text), name
+
+
+def _commands(command: Any, path: str = "") -> Iterator[str]:
+    """Yield every command that does something, also those below a group."""
+    for name, one in command.commands.items():
+        if hasattr(one, "commands"):
+            yield from _commands(one, f"{path}{name} ")
+        else:
+            yield f"{path}{name}"
+
+
+def test_no_type_is_shown_by_how_it_is_referred_to(site: Site) -> None:
+    shown = [page for page in site.pages if "ForwardRef" in (SITE / page).read_text("utf-8")]
+    assert shown == []
 
 
 def test_tutorials_ran_and_can_be_taken_away(site: Site) -> None:
