@@ -8,5 +8,17 @@ function reachable() {
   }
 }
 
+// A picture that is shown smaller than it is opens in full: what is written in it can be read.
+function enlargeable() {
+  for (const picture of document.querySelectorAll("article img")) {
+    if (picture.closest("a") || picture.naturalWidth <= 1.2 * picture.clientWidth) continue;
+    const link = document.createElement("a");
+    link.href = picture.src;
+    picture.replaceWith(link);
+    link.append(picture);
+  }
+}
+
+addEventListener("load", enlargeable);
 addEventListener("DOMContentLoaded", reachable);
 addEventListener("resize", reachable);

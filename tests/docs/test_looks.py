@@ -85,6 +85,23 @@ def _photograph(tab: Any, page: str, name: str) -> None:
         tab.screenshot(path=file, full_page=True)
 
 
+@pytest.mark.parametrize(
+    ("width", "page", "pictures"),
+    [(360, "architecture.html", 1), (360, "start/tour.html", 6), (1_440, "start/tour.html", 2)],
+)
+def test_a_picture_that_is_shown_small_opens_in_full(
+    width: int, page: str, pictures: int, tab: Any, address: str
+) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.goto(f"{address}/{page}")
+    links = tab.locator("article a:has(> img)")
+    assert links.count() == pictures
+    if pictures:
+        shown = links.first.locator("img").get_attribute("src").rpartition("/")[2]
+        links.first.click()
+        tab.wait_for_url(f"**/{shown}")
+
+
 def test_search_finds_a_call(tab: Any, address: str) -> None:
     tab.goto(f"{address}/search.html?q=recommend_blocks")
     tab.wait_for_selector("ul.search li a")
