@@ -194,6 +194,8 @@ def _plain_names(*given: Any) -> tuple[str | None, str | None]:
 
 
 def _unwrapped(text: str | None) -> str | None:
+    # A default that is made anew each time is no Python, and what is none is shown raw.
+    text = text and text.replace("<factory>", "...")
     return text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
 
 

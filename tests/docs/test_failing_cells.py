@@ -61,12 +61,11 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     folder.mkdir()
     ours = (ROOT / "docs" / "conf.py").read_text("utf-8")
-    (folder / "conf.py").write_text(
-        re.sub(r"(?m)^html_(static_path|css_files|js_files) = .*\n", "", ours).replace(
-            'Path(__file__).parent / "_ext"', f"Path({str(ROOT / 'docs' / '_ext')!r})"
-        ),
-        "utf-8",
-    )
+    # Looks and search have files of their own.
+    plain = re.sub(r"(?m)^html_(static_path|css_files|js_files|search_scorer) = .*\n", "", ours)
+    extensions = f"Path({str(ROOT / 'docs' / '_ext')!r})"
+    conf = plain.replace('Path(__file__).parent / "_ext"', extensions)
+    (folder / "conf.py").write_text(conf, "utf-8")
     (folder / "tutorials").mkdir()
     (folder / "index.md").write_text(PAGE, "utf-8")
     (folder / "tutorial.py").write_text(TUTORIAL, "utf-8")
