@@ -1,17 +1,23 @@
 """Put the tables and figures of finished runs of `dmrank paper` into the documentation.
 
-    python benchmarks/results.py RUN_FOLDER… --out docs/results
+    python -m benchmarks.results RUN_FOLDER… --out docs/results
 
-Each run becomes a page in Markdown with its figures beside it; nothing is computed here.
+Each run becomes a page in Markdown with its figures beside it; nothing is computed here. Its date
+is that of its last table, its versions are those of the environment that writes the page: run both
+in one.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import json
+import platform
 import shutil
 from pathlib import Path
 from typing import Any
+
+from benchmarks.record import made_with, versions_here
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 #: In the order of the paper.
@@ -35,7 +41,8 @@ def write_page(run: Path, out: Path) -> Path:
         f"    {command(settings, name)}",
         "",
         f"{len(settings['models'])} models, {settings['budget']['trials']} settings each, "
-        f"{settings['seeds']} seed; {seconds / 60:.0f} minutes.",
+        f"{settings['seeds']} seed; {seconds / 60:.0f} minutes. Finished on {finished(run)}; "
+        f"{made_with(platform.python_version(), versions_here())}.",
     ]
     figures = out / "figures"
     figures.mkdir(parents=True, exist_ok=True)
@@ -52,6 +59,12 @@ def write_page(run: Path, out: Path) -> Path:
     page = out / f"{name}.md"
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return page
+
+
+def finished(run: Path) -> str:
+    """Return the day on which the last table of a run was written."""
+    last = max(table.stat().st_mtime for table in (run / "tables").glob("*.md"))
+    return dt.datetime.fromtimestamp(last, dt.UTC).date().isoformat()
 
 
 def command(settings: dict[str, Any], name: str) -> str:

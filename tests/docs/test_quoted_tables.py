@@ -1,15 +1,25 @@
 """What pages quote of a result is what the page says that a script wrote."""
 
+import datetime as dt
+import json
+import os
+import platform
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+from benchmarks import record, results
 
 from tests.docs.pages import ROOT
 
 RESULTS = ROOT / "docs" / "results"
 FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")
 NUMBER = re.compile(r"(?<![\d.])0?(\.\d{3,4})\b")
+#: A model and its value; lines may end between them.
+NAMED = re.compile(r"([\w-]+)\s+(\.\d{4})\b")
+#: Rows below the models.
+IMPROVEMENTS = {"improvement, models of the paper", "improvement, all models"}
 
 
 def _rows(path: Path, after: str) -> dict[str, list[str]]:
@@ -65,29 +75,133 @@ def test_which_model_quotes_the_table_of_models() -> None:
             assert value == _column(measured, column)[model]
 
 
-#: What a row of the table in short says, and of which models; NDCG@10 by overall.
+#: What a row of the table in short quotes: which table of a page, its column, and of which models.
 IN_SHORT = {
-    "DMR with every parameter as in the paper": ["DMR-paper"],
-    "NeuralDMR: the same criterion, networks": ["NeuralDMR"],
-    "EASE · iALS": ["EASE", "iALS"],
-    "Blend · Hurdle": ["Blend", "Hurdle"],
-}
+    "DMR with every parameter as in the paper": ("Table 2", "NDCG@10 overall", ["DMR-paper"]),
+    "NeuralDMR: the same criterion, networks": ("Table 2", "NDCG@10 overall", ["NeuralDMR"]),
+    "EASE · iALS": ("Table 2", "NDCG@10 overall", ["EASE", "iALS"]),
+    "Blend · Hurdle": ("Table 2", "NDCG@10 overall", ["Blend", "Hurdle"]),
+    "rated pairs: DMR tuned for lists": ("Table 3", "rated, pooled", ["DMR"]),
+    "rated pairs: item means · DMR-R": ("Table 3", "rated, pooled", ["ItemMean", "DMR-R"]),
+    "rated pairs: MixedEffects and Hurdle": ("Table 3", "rated, pooled", ["MixedEffects"]),
+    "contrast: DMR · M-BPR (one half is a coin)": ("Table 3", "contrast", ["DMR", "M-BPR"]),
+    "contrast: NeuralDMR": ("Table 3", "contrast", ["NeuralDMR"]),
+    "contrast: item means · MixedEffects and Hurdle": (
+        "Table 3", "contrast", ["ItemMean", "MixedEffects"],
+    ),
+    "specific lift of lists by aspect, stars: DMR · NeuralDMR · Hurdle": (
+        "Lists by aspect", "specific lift", ["DMR", "NeuralDMR", "Hurdle"],
+    ),
+}  # fmt: skip
+BEST = "best of the paper's models"
+OF_THE_PAPER = ["PTF", "EFM", "MTER", "M-BPR", "Ex-SAE", "SPS-MTL", "DMR-I", "DMR"]
+
+
+def _measured(page: str, table: str, column: str) -> dict[str, str]:
+    """Return a column of a page that `dmrank paper` wrote, without its intervals."""
+    found = _column(_rows(RESULTS / f"{page}.md", f"## {table}\n"), column)
+    return {model: cell.partition(" ")[0] for model, cell in found.items()}
+
+
+def test_every_row_of_the_results_in_short_is_compared() -> None:
+    assert {*_rows(RESULTS / "README.md", "## In short")} == {"", BEST, *IN_SHORT}
 
 
 @pytest.mark.parametrize("place", range(3), ids=FILES)
 def test_the_results_in_short_are_those_of_the_pages(place: int) -> None:
-    measured = _column(_rows(RESULTS / f"{FILES[place]}.md", "## Table 2\n"), "NDCG@10 overall")
     short = _rows(RESULTS / "README.md", "## In short")
-    for row, models in IN_SHORT.items():
+    for row, (table, column, models) in IN_SHORT.items():
+        measured = _measured(FILES[place], table, column)
         for quoted, model in zip(NUMBER.findall(short[row][place]), models, strict=True):
             assert _same(quoted, measured[model]), (row, model)
-    for model, quoted in re.findall(
-        r"([\w-]+) (\.\d{4})", short["best of the paper's models"][place]
-    ):
-        assert _same(quoted, measured[model]), model
+        if row.endswith("MixedEffects and Hurdle"):
+            quoted = NUMBER.findall(short[row][place])[-1]
+            assert _same(quoted, measured["Hurdle"]), row
+
+
+@pytest.mark.parametrize("place", range(3), ids=FILES)
+def test_the_best_of_the_paper_are_the_best_of_the_paper(place: int) -> None:
+    measured = _measured(FILES[place], "Table 2", "NDCG@10 overall")
+    quoted = NAMED.findall(_rows(RESULTS / "README.md", "## In short")[BEST][place])
+    assert len(quoted) >= 2
+    for model, value in quoted:
+        assert _same(value, measured[model]), model
+    best = sorted(OF_THE_PAPER, key=lambda model: float(measured[model]), reverse=True)
+    assert quoted[0][0] == best[0]
+
+
+def test_the_words_on_extracted_ratings_are_those_of_their_page() -> None:
+    text = (RESULTS / "README.md").read_text("utf-8").partition("## Ratings extracted from text")[2]
+    lists = text.partition("- **Top-N.**")[2].partition("- **")[0]
+    measured = _measured("tripadvisor-text", "Table 2", "NDCG@10 overall")
+    quoted = NAMED.findall(lists.replace("popularity", "Popularity"))
+    assert len(quoted) == 10
+    for model, value in quoted:
+        assert _same(value, measured[model]), model
+    # Given in falling order: the first is the best of all.
+    assert quoted[0][0] == max(measured.keys() - IMPROVEMENTS, key=lambda one: float(measured[one]))
+
+
+def test_the_idea_of_a_hurdle_quotes_the_table_of_models() -> None:
+    measured = _column(_rows(ROOT / "docs" / "models.md", "## What the defaults give"), "NDCG@10")
+    text = (ROOT / "docs" / "ideas" / "hurdle.md").read_text("utf-8")
+    alone, joined = NUMBER.findall(text.partition("Alone it makes poor lists")[2])
+    assert _same(alone, measured["MixedEffects"])
+    assert _same(joined, measured["Hurdle"])
+
+
+QUOTES = list(record.quotes())
+
+
+@pytest.mark.parametrize("quote", QUOTES, ids=lambda quote: f"{quote.page.stem}-{quote.name}")
+def test_a_table_of_a_page_is_that_of_the_record_that_a_script_wrote(quote: record.Quote) -> None:
+    assert quote.table == record.table(record.read_record(quote.name), quote.columns), (
+        "python -m benchmarks.record writes the tables of pages anew"
+    )
+
+
+def test_every_record_is_quoted_and_says_how_it_was_made() -> None:
+    names = {path.stem for path in record.RECORDS.glob("*.json")}
+    assert names
+    assert names == {quote.name for quote in QUOTES}
+    for name in names:
+        made = record.read_record(name)
+        assert dt.date.fromisoformat(made["date"]) <= dt.datetime.now(dt.UTC).date()
+        assert made["command"].startswith("python ")
+        assert set(record.PACKAGES) <= made["versions"].keys()
+
+
+def test_the_page_on_installing_names_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    (everything,) = extras["all"]
+    promised = everything.removeprefix("dmrank[").removesuffix("]").split(",")
+    named = _column(_rows(ROOT / "docs" / "start" / "install.md", "in a line:"), "brings")
+    assert {extra.strip("`") for extra in named} == {*promised, "all"}
+    assert all(brings for extra, brings in named.items() if extra != "`all`")
 
 
 def test_the_landing_page_shows_what_the_readme_shows() -> None:
     first = re.search(r"```text\n.*?```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert first is not None
     assert first[0] in (ROOT / "docs" / "index.md").read_text("utf-8")
+
+
+def test_a_page_of_a_run_says_when_and_with_what_it_was_made(tmp_path: Path) -> None:
+    for folder in ("tables", "work"):
+        (tmp_path / "run" / folder).mkdir(parents=True)
+    settings = {
+        "models": ["DMR"], "budget": {"trials": 2, "name": "quick"}, "seeds": 1, "data": "mine",
+        "k-core": 5,
+    }  # fmt: skip
+    (tmp_path / "run" / "settings.json").write_text(json.dumps(settings), "utf-8")
+    (tmp_path / "run" / "work" / "seconds.jsonl").write_text('["fit", 90]\n["fit", 30]\n', "utf-8")
+    for name, day in (("table-1", 1), ("table-2", 3)):
+        table = tmp_path / "run" / "tables" / f"{name}.md"
+        table.write_text("| model |\n|---|\n", "utf-8")
+        written = dt.datetime(2026, 5, day, 12, tzinfo=dt.UTC).timestamp()
+        os.utime(table, (written, written))
+    text = results.write_page(tmp_path / "run", tmp_path / "docs").read_text("utf-8")
+    assert "dmrank paper --ratings mine.parquet --out run --budget quick\n" in text
+    assert f"2 minutes. Finished on 2026-05-03; Python {platform.python_version()}, dmrank " in text

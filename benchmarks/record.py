@@ -1,0 +1,140 @@
+"""What a benchmark found, as a file that pages are made of: rows, command, date and versions.
+
+    python -m benchmarks.record            # write the tables of all records into their pages
+
+A page has a table of a record between two comments, `<!-- record NAME: column, … -->` and
+`<!-- end -->`; a test compares the two (`tests/docs/test_quoted_tables.py`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import platform
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+DOCS = Path(__file__).parents[1] / "docs"
+RECORDS = DOCS / "results" / "records"
+#: What results depend on beside the code.
+PACKAGES = ("dmrank", "numpy", "numba", "polars", "scipy")
+_QUOTE = re.compile(
+    r"(?P<head><!-- record (?P<name>[\w-]+): (?P<columns>[^>]+) -->\n)"
+    r"(?P<table>.*?)(?P<tail><!-- end -->)",
+    re.DOTALL,
+)
+
+
+class Quote(NamedTuple):
+    """A place of a page where the table of a record stands."""
+
+    page: Path
+    name: str
+    columns: list[str]
+    table: str
+
+
+def write_record(
+    name: str, command: str, rows: Sequence[Mapping[str, Any]], packages: Sequence[str] = ()
+) -> Path:
+    """Write the record of a benchmark that has just been run."""
+    record = {
+        "command": command,
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "versions": versions_here(packages),
+        "rows": list(rows),
+    }
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    target = RECORDS / f"{name}.json"
+    target.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return target
+
+
+def made_with(python: str, versions: Mapping[str, Any]) -> str:
+    """Return versions as words.
+
+    Examples
+    --------
+    >>> made_with("3.11.2", {"numpy": 2})
+    'Python 3.11.2, numpy 2'
+    """
+    return ", ".join(
+        [f"Python {python}", *(f"{name} {number}" for name, number in versions.items())]
+    )
+
+
+def versions_here(packages: Sequence[str] = ()) -> dict[str, str]:
+    """Return the versions of what results depend on."""
+    return {package: version(package) for package in (*PACKAGES, *packages)}
+
+
+def read_record(name: str) -> dict[str, Any]:
+    """Return what was written."""
+    found: dict[str, Any] = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def table(record: Mapping[str, Any], columns: Sequence[str]) -> str:
+    """Return rows as Markdown, the best of each column bold, and what they were made with.
+
+    Examples
+    --------
+    >>> made = {"command": "x", "date": "2026-11-18", "python": "3.11.2", "versions": {"numpy": 2}}
+    >>> rows = [{"model": "A", "ap": 0.25}, {"model": "B", "ap": 0.5}]
+    >>> print(table({**made, "rows": rows}, ["model", "ap"]))
+    | model | ap |
+    |---|---:|
+    | A | .2500 |
+    | B | **.5000** |
+    <BLANKLINE>
+    `x`, 2026-11-18; Python 3.11.2, numpy 2.
+    <BLANKLINE>
+    """
+    rows = record["rows"]
+    best = {name: max(_numbers(rows, name), default=None) for name in columns}
+    lines = [f"| {' | '.join(columns)} |", f"|---|{'---:|' * (len(columns) - 1)}"]
+    for row in rows:
+        cells = [_cell(row[name], best[name]) for name in columns]
+        lines.append(f"| {' | '.join(cells)} |")
+    with_ = made_with(record["python"], record["versions"])
+    made = f"`{record['command']}`, {record['date']}; {with_}."
+    return "\n".join([*lines, "", made, ""])
+
+
+def _numbers(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+    return [round(row[name], 4) for row in rows if isinstance(row[name], float)]
+
+
+def _cell(value: Any, best: float | None) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    shown = f"{value:.4f}".replace("0.", ".", 1)
+    return f"**{shown}**" if round(value, 4) == best else shown
+
+
+def quotes(pages: Sequence[Path] | None = None) -> Iterator[Quote]:
+    """Yield every place of the documentation where a record is quoted."""
+    for page in sorted(DOCS.rglob("*.md")) if pages is None else pages:
+        for found in _QUOTE.finditer(page.read_text(encoding="utf-8")):
+            columns = [column.strip() for column in found["columns"].split(",")]
+            yield Quote(page, found["name"], columns, found["table"])
+
+
+def main() -> None:
+    """Write every table anew."""
+    for page in sorted({quote.page for quote in quotes()}):
+
+        def put(found: re.Match[str]) -> str:
+            columns = [column.strip() for column in found["columns"].split(",")]
+            return found["head"] + table(read_record(found["name"]), columns) + found["tail"]
+
+        page.write_text(_QUOTE.sub(put, page.read_text(encoding="utf-8")), encoding="utf-8")
+        print(page)
+
+
+if __name__ == "__main__":
+    main()
