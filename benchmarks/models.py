@@ -10,6 +10,8 @@ NDCG@10. The order of rated pairs has no part in either. `--record` keeps the fi
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 import time
 from pathlib import Path
 
@@ -50,9 +52,8 @@ def main() -> None:
             )
             if arguments.record:
                 ordered = sorted(rows, key=lambda row: row["NDCG@10"], reverse=True)  # type: ignore[arg-type, return-value]
-                write_record(
-                    f"models-{path.stem}", f"python -m benchmarks.models --files {path}", ordered
-                )
+                given = shlex.join(sys.argv[1:])
+                write_record(f"models-{path.stem}", f"python -m benchmarks.models {given}", ordered)
 
 
 if __name__ == "__main__":
