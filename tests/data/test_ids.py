@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import dmrank
 from dmrank import DataError, Ratings, UnknownItemError, UnknownUserError, read_ratings
@@ -151,3 +152,27 @@ def test_tables_merge_with_the_users_own() -> None:
     model = dmrank.ItemMean().fit(read_ratings(frame, verbose=False))
     lists = model.recommend([12, 7], exclude_seen=False).to_pandas()
     assert lists.merge(people, on="user")["town"].unique().tolist() == ["Jena", "Ulm"]
+
+
+@given(st.lists(st.text(min_size=1, max_size=4), min_size=1, unique=True), st.data())
+def test_many_ids_are_found_without_a_dictionary(names: list[str], data: st.DataObject) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dmrank.data.ids._MANY", 0)
+        searched, looked_up = (Ids(names, kind="user") for _ in range(2))
+        asked = data.draw(st.lists(st.sampled_from(names) | st.text(min_size=1, max_size=4)))
+        expected = [looked_up.find(name) for name in asked]
+        assert searched.find_many(asked).tolist() == expected
+        assert "_code_of" not in vars(searched)
+        if -1 in expected:
+            with pytest.raises(UnknownUserError, match="is not in the ratings"):
+                searched.codes(asked)
+        else:
+            assert searched.codes(asked).tolist() == expected
+        others = Ids(set(asked) | {"one more"}, kind="user")
+        assert searched.find_all(others).tolist() == [looked_up.find(name) for name in others]
+
+
+def test_ids_that_were_added_later_are_found_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmrank.data.ids._MANY", 0)
+    extended = Ids(["b", "d"], kind="user").extended(["c", "a"])
+    assert extended.find_many(["a", "b", "c", "d", "e"]).tolist() == [3, 0, 2, 1, -1]

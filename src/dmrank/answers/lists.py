@@ -36,7 +36,7 @@ def known_users(
     if on_unknown == "raise":
         codes = catalogue.users.codes(names)
     else:
-        codes = np.array([catalogue.users.find(name) for name in names], dtype=np.int32)
+        codes = catalogue.users.find_many(names)
     rated = catalogue.seen_pointer[codes + 1] > catalogue.seen_pointer[codes]
     if on_unknown == "raise" and not rated.all():
         name = names[int(np.flatnonzero(~rated)[0])]

@@ -25,6 +25,8 @@ _UNKNOWN: Mapping[Kind, type[UnknownUserError | UnknownItemError]] = {
     "user": UnknownUserError,
     "item": UnknownItemError,
 }
+#: With more ids than these, many at once are searched for.
+_MANY: Final = 1 << 16
 #: Whole numbers as they are written: those of users lose nothing on their way through text.
 _WHOLE: Final = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 
@@ -216,6 +218,22 @@ class Ids:
     def _code_of(self) -> MutableMapping[str, int]:
         return {name: code for code, name in enumerate(self.series)}
 
+    @cached_property
+    def is_ascending(self) -> bool:
+        """Whether all ids are in their order, so that none was added later."""
+        return bool((self.series.shift(1) < self.series).slice(1).all())
+
+    def _is_searched(self) -> bool:
+        """Return whether many ids are looked for in their order: a dictionary takes more memory."""
+        return len(self) > _MANY and "_code_of" not in vars(self) and self.is_ascending
+
+    def _search(self, texts: pl.Series) -> Int32s:
+        """Return the codes of ids, as text, −1 for those that are not known."""
+        places = self.series.search_sorted(texts).to_numpy().astype(np.int64)
+        places = np.minimum(places, len(self) - 1)
+        found = (self.series.gather(places) == texts).fill_null(False).to_numpy()
+        return np.where(found, places, -1).astype(np.int32)
+
     def text(self, name: object) -> str:
         """Return an id, known or not, as text; raise if it is none of the type."""
         if self.type == "integer" and isinstance(name, int | np.integer) and is_whole(name):
@@ -243,10 +261,23 @@ class Ids:
         """Return the code of one id, or −1 if it is not known."""
         return self._code_of.get(self.text(name), -1)
 
+    def find_many(self, names: Iterable[Id]) -> Int32s:
+        """Return the codes of many ids, −1 for those that are not known."""
+        given = list(names)
+        if self._is_searched():
+            texts = [self.text(name) for name in given]
+            return self._search(pl.Series(texts, dtype=pl.String))
+        return np.array([self.find(name) for name in given], dtype=np.int32)
+
     def codes(self, names: Iterable[Id]) -> Int32s:
         """Return the codes of many ids."""
         names = names.series if isinstance(names, Ids) else names
         names = names if isinstance(names, Sequence | pl.Series) else list(names)
+        if self._is_searched():
+            found = self.find_many(names)
+            for unknown in np.flatnonzero(found < 0)[:1]:
+                raise self._unknown(names[int(unknown)])
+            return found
         code_of: Mapping[Any, int] = self._code_of
         try:
             return np.fromiter((code_of[name] for name in names), dtype=np.int32)
@@ -255,6 +286,8 @@ class Ids:
 
     def find_all(self, others: Ids) -> Int64s:
         """Return the codes of the ids of another map, −1 for those that this one does not have."""
+        if self._is_searched():
+            return self._search(others.series).astype(np.int64)
         return np.array([self._code_of.get(name, -1) for name in others.series], dtype=np.int64)
 
     def names(self, codes: Codes) -> pl.Series:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -123,10 +124,10 @@ class Catalogue:
 
         def ids(name: str, kind: Kind) -> Ids:
             # Codes are positions: the order of the file counts.
-            names = text(name)
-            if names.n_unique() != len(names):
+            found = Ids.from_sorted(text(name), kind=kind, type_=id_types[name])
+            if not found.is_ascending and found.series.n_unique() != len(found):
                 raise DataError(f"{kind} ids are repeated")
-            return Ids.from_sorted(names, kind=kind, type_=id_types[name])
+            return found
 
         named = "catalogue.item_names.text" in arrays
         return cls(
@@ -142,6 +143,11 @@ class Catalogue:
         )
 
 
+#: One of them stands between texts that do not have it.
+_LETTERS: Final = [bytes([letter]) for letter in range(128)]
+_TEXTS_AT_ONCE: Final = 1 << 16
+
+
 def _to_bytes(texts: pl.Series) -> tuple[Array, Int64s]:
     """Return UTF-8 texts one after the other, and where each ends."""
     joined = "".join(texts).encode()
@@ -150,12 +156,23 @@ def _to_bytes(texts: pl.Series) -> tuple[Array, Int64s]:
 
 
 def _from_bytes(text: Array, ends: Int64s) -> pl.Series:
-    joined = text.tobytes()
-    starts = [0, *ends[:-1].tolist()]
-    return pl.Series(
-        [joined[a:b].decode() for a, b in zip(starts, ends.tolist(), strict=True)],
-        dtype=pl.String,
-    )
+    """Undo `_to_bytes`, without a Python string for each of millions."""
+    joined, starts = text.tobytes(), np.append(0, ends[:-1])
+    between = next((letter for letter in _LETTERS if letter not in joined), None)
+    parts = [pl.Series([], dtype=pl.String)]
+    for first in range(0, len(ends), _TEXTS_AT_ONCE):
+        own = zip(
+            starts[first : first + _TEXTS_AT_ONCE].tolist(),
+            ends[first : first + _TEXTS_AT_ONCE].tolist(),
+            strict=True,
+        )
+        if between is None:
+            parts.append(pl.Series([joined[a:b].decode() for a, b in own], dtype=pl.String))
+            continue
+        # A letter that none has stands between them; what is cut within a letter is no text.
+        text_of_all = between.join(joined[a:b] for a, b in own).decode()
+        parts.append(pl.Series([text_of_all]).str.split(between.decode()).explode())
+    return pl.concat(parts)
 
 
 def _text_layout(sizes: Sizes, name: str, count: int, *, least: int) -> dict[str, Kept]:
