@@ -4,7 +4,7 @@ BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test system docs docs-looks container attack-service lowest peers peers-table attack kill \
+.PHONY: help demo test system docs docs-looks page-speed container attack-service lowest peers peers-table attack kill \
   bounds mutants coverage format wheel first-hour release-check golden bench bench-serving clean
 
 help: ## list the targets
@@ -30,6 +30,9 @@ container: .venv/dev.stamp ## run the steps of the Containerfile in a fresh envi
 attack-service: .venv/dev.stamp ## 10,000 requests by Schemathesis, and 100 reloads under load
 	DMRANK_EXAMPLES=400 $(BIN)/pytest -s tests/service/test_schema.py
 	DMRANK_RELOADS=100 $(BIN)/pytest tests/service/test_running.py -k renamed
+
+page-speed: .venv/dev.stamp ## sixty moves of a slider, on a machine that does nothing else
+	DMRANK_ALONE=1 $(BIN)/pytest -q -s tests/service/page/test_speed.py
 
 docs: .venv/docs.stamp ## build the documentation site into .site/html, and run every snippet and check every link of it
 	$(BIN)/pytest -q -n 2 --dist worksteal tests/docs/test_snippets.py tests/docs/test_failing_cells.py

@@ -2,8 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -13,6 +14,14 @@ from dmrank.service import batching
 from dmrank.service.batching import Batcher, Wanted
 from dmrank.service.pool import Pool
 from dmrank.service.problems import ProblemError
+
+Found = TypeVar("Found")
+
+
+def run_alone(work: Coroutine[Any, Any, Found]) -> Found:
+    """Run something on a thread of its own: a browser of other tests has a loop on this one."""
+    with ThreadPoolExecutor(1) as own:
+        return own.submit(asyncio.run, work).result()
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +73,7 @@ def test_lists_of_any_mixes_are_ranked_together(
             )
         )
 
-    found = asyncio.run(ask())
+    found = run_alone(ask())
     assert ranked == [7]
     for user, (mix, rows) in enumerate(zip(asked, found, strict=True)):
         wanted = model.recommend(
@@ -86,7 +95,7 @@ def test_lists_of_two_models_are_not(
         both = [Wanted(model, 1, mixes(model, 1)[0], 3) for model in (dmr, dmr, hurdle)]
         await asyncio.gather(*map(batcher.ask, both))
 
-    asyncio.run(ask())
+    run_alone(ask())
     assert ranked == [2, 1]
 
 
@@ -101,7 +110,7 @@ def test_a_list_that_fails_leaves_the_next_alone(
             await bad
         return await good
 
-    assert len(asyncio.run(ask()).items) == 3
+    assert len(run_alone(ask()).items) == 3
     assert ranked == [1, 1]
 
 
@@ -119,4 +128,4 @@ def test_the_queue_of_the_pool_is_bounded() -> None:
         assert await pool.run(lambda: "free again") == "free again"
         pool.close()
 
-    asyncio.run(fill())
+    run_alone(fill())

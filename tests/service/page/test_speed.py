@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 #: Tests run beside others: of several runs, one has to be undisturbed.
-MOVES, RUNS = 60, 3
-#: In milliseconds: what the page promises.
-MEDIAN, WORST = 16, 50
+MOVES, RUNS = 60, 5
+#: In milliseconds: what the page promises of a machine that does nothing else (`make page-speed`),
+#: and twice that beside other tests.
+MEDIAN, WORST = (16, 50) if os.environ.get("DMRANK_ALONE") == "1" else (32, 100)
 #: A message that is sent in a frame arrives when the frame has been painted.
 WATCH = """slider => {
   window.painted = [];
