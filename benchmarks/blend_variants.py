@@ -24,7 +24,8 @@ from dmrank.directional.families import Family, Gaussian, Student
 from dmrank.fitted.scorers import Blocks
 from dmrank.metrics import parse_metric
 from dmrank.models.kinds.composite import halves
-from dmrank.models.kinds.exposure import Exposure, learn_exposure
+from dmrank.models.kinds.exposure import Exposure
+from dmrank.models.kinds.weighing import learn_exposure
 from dmrank.training.blending.contests import features
 from dmrank.training.blending.weights import Loss
 from dmrank.training.held_out import HeldOut

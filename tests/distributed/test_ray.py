@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import dmrank
-from dmrank import IALS, ClusterError, ConfigError, DataError, Hurdle, Split, make_ratings
+from dmrank import ClusterError, ConfigError, DataError, Hurdle, Model, Split, make_ratings
 from dmrank.distributed.lists import write_folded_in_parts, write_list_parts
 from dmrank.distributed.parts import PartSettings
 from dmrank.experiments.paper import run_paper
@@ -104,19 +104,30 @@ def test_new_users_are_folded_in_alike(ray_cluster, file: ModelFile, tmp_path: P
     assert _content(tmp_path / "there") == _content(tmp_path / "here")
 
 
-@pytest.mark.parametrize("checkpointed", [True, False])
-def test_a_fit_that_is_spread_over_workers_has_the_same_bits(
-    ray_cluster, split: Split, checkpointed: bool, tmp_path: Path, monkeypatch
+def _saved(model: Model, path: Path) -> str:
+    return hashlib.sha256(model.save(path).read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def small_tasks(monkeypatch) -> None:
+    """Blocks and tasks of a few rows, so that there is work for many."""
+    monkeypatch.setattr("dmrank.training.sums.BLOCK", 128)
+    monkeypatch.setattr("dmrank.training.rating_files.MOST_RATINGS", 500)
+    monkeypatch.setattr("dmrank.training.effects.spread.MOST_RATINGS", 500)
+    monkeypatch.setattr("dmrank.models.kinds.weighing._USERS_PER_TASK", 60)
+
+
+QUICK: dict[str, Any] = {"ials": {"iterations": 4}, "mixedeffects": {"iterations": 6}, "seed": 0}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 5])
+def test_a_fit_does_not_depend_on_the_number_of_workers(
+    ray_cluster, workers: int, split: Split, small_tasks: None, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("dmrank.training.least_squares.spread._ROWS_PER_BLOCK", 50)
-    here = IALS(factors=8, seed=3).fit(split.train, validation=split.validation)
-    checkpoint = tmp_path / "state" if checkpointed else None
-    there = IALS(factors=8, seed=3)
-    with dmrank.cluster():
-        there.fit(split.train, validation=split.validation, checkpoint=checkpoint)
-    assert there.history.objective == here.history.objective
-    saved = [each.save(tmp_path / f"{n}.dmrank") for n, each in enumerate((here, there))]
-    assert saved[0].read_bytes() == saved[1].read_bytes()
+    here = Hurdle(**QUICK).fit(split.train, validation=split.validation)
+    with _of_size(ray_cluster, workers), dmrank.cluster():
+        there = Hurdle(**QUICK).fit(split.train, validation=split.validation)
+    assert _saved(there, tmp_path / "there") == _saved(here, tmp_path / "here")
 
 
 @pytest.mark.parametrize("validated", [True, False])
@@ -127,8 +138,8 @@ def test_a_model_that_is_made_of_others_has_the_same_bytes(
     here = model if validated else Hurdle(seed=0).fit(split.train)
     with dmrank.cluster():
         there = Hurdle(seed=0).fit(split.train, validation=validation)
-    saved = [each.save(tmp_path / f"{n}.dmrank") for n, each in enumerate((here, there))]
-    assert saved[0].read_bytes() == saved[1].read_bytes()
+    # It outlives the cluster whose files it was made of.
+    assert _saved(there, tmp_path / "there") == _saved(here, tmp_path / "here")
 
 
 def test_a_report_is_the_same(ray_cluster, model: Hurdle, split: Split, monkeypatch) -> None:
@@ -215,11 +226,13 @@ def _resize(cluster: Any, workers: int) -> None:
     cluster.wait_for_nodes()
 
 
-def _during(work: Callable[[], Any], folder: Path, act: Callable[[], Any]) -> None:
-    """Do something while others work: as soon as two parts are there."""
+def _during(
+    work: Callable[[], Any], folder: Path, act: Callable[[], Any], sign: str = "part-*[1-9].parquet"
+) -> None:
+    """Do something while others work: as soon as there is a file by which that is seen."""
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(copy_context().run, work)
-        while len(list(folder.glob("part-*.parquet"))) < 2 and not working.done():
+        while not any(folder.glob(sign)) and not working.done():
             time.sleep(0.005)
         assert not working.done()
         act()
@@ -272,7 +285,57 @@ def test_lists_are_the_same_whatever_becomes_of_a_node(
     assert _content(folder) == lists
 
 
+@pytest.mark.parametrize("act", [_kill_node, _kill_worker, add_node], ids=lambda act: act.__name__)
+def test_a_fit_is_the_same_whatever_becomes_of_a_node(
+    ray_cluster, act, split: Split, small_tasks: None, tmp_path: Path
+) -> None:
+    here = Hurdle(**QUICK).fit(split.train, validation=split.validation)
+    shared = tmp_path / "shared"
+    with _of_size(ray_cluster, 3), dmrank.cluster(folder=shared):
+        there = Hurdle(**QUICK)
+        _during(
+            lambda: there.fit(split.train, validation=split.validation),
+            shared,
+            lambda: act(ray_cluster),
+            "*/call-*/users-2",  # the second sweep of IALS
+        )
+    assert _saved(there, tmp_path / "there") == _saved(here, tmp_path / "here")
+
+
 # What is wrong is said in one line.
+
+
+def test_too_little_memory_is_said_first(ray_cluster) -> None:
+    with dmrank.cluster():
+        workers = current_workers()
+        assert workers is not None
+        workers.check_memory(1 << 20, "little")
+        with pytest.raises(ClusterError, match=r"much needs .* GB of memory in each .* 0 workers"):
+            workers.check_memory(1 << 60, "much")
+        with pytest.raises(ClusterError, match="much needs .* on one node, and the largest"):
+            workers.check_memory(1 << 60, "much", alone=True)
+
+
+def test_a_task_that_ends_every_worker_is_given_up(ray_cluster, monkeypatch) -> None:
+    monkeypatch.setattr("dmrank.distributed.ray_workers._MOST_RETRIES", 1)
+    with dmrank.cluster():
+        workers = current_workers()
+        assert workers is not None
+        with pytest.raises(ClusterError, match="a task ended its worker 2 times"):
+            list(workers.run(os._exit, [(1,)]))
+
+
+def _out_of_memory() -> None:
+    raise MemoryError("nothing left")
+
+
+def test_too_little_memory_of_a_worker_is_one_line(ray_cluster) -> None:
+    with dmrank.cluster():
+        workers = current_workers()
+        assert workers is not None
+        with pytest.raises(ClusterError, match="a worker needs more memory than its node has") as e:
+            list(workers.run(_out_of_memory, [()]))
+    assert len(str(e.value).splitlines()) == 1
 
 
 def test_a_node_that_would_compute_other_bits_is_refused(ray_cluster, monkeypatch) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dmrank import Cooccurrence, Ratings, make_ratings
-from dmrank.training.least_squares.cooccurrence import cooccurrence
+from dmrank.training.least_squares.spread_items import cooccurrence
 
 
 def dense(ratings: Ratings, exponent: float):

@@ -26,6 +26,9 @@ Result = TypeVar("Result")
 
 #: Tasks that wait for each worker: enough that none is idle, few enough to be held in memory.
 _WAITING_PER_WORKER: Final = 2
+#: How often a task that is lost with its worker or node is run again. One that ends every worker,
+#: for lack of memory perhaps, is not to be run for ever.
+_MOST_RETRIES: Final = 20
 #: How long each node has to answer before any work is sent, in seconds.
 _PATIENCE: Final = 60
 
@@ -51,11 +54,10 @@ class RayWorkers:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self._folders = 0
-        # A task that is lost with its node is run again, however often that happens.
         variables = blas_variables(own_environment().blas_threads)
-        self._task = ray.remote(num_cpus=1, max_retries=-1, runtime_env={"env_vars": variables})(
-            _call
-        )
+        self._task = ray.remote(
+            num_cpus=1, max_retries=_MOST_RETRIES, runtime_env={"env_vars": variables}
+        )(_call)
         token = self.new_folder() / "visible"
         token.touch()
         self.check_sees(token)
@@ -92,6 +94,46 @@ class RayWorkers:
             for task in waiting:
                 ray.cancel(task, force=True)
 
+    def check_memory(self, needed: int, what: str, *, alone: bool = False) -> None:
+        """Raise if workers have not so many bytes of memory for something.
+
+        Each of them, or one that has the memory of its node alone.
+        """
+        has = {
+            node["NodeManagerAddress"]: node["Resources"].get("memory", 0)
+            / (1 if alone else node["Resources"]["CPU"])
+            for node in _working_nodes()
+        }
+        if not has:
+            return  # nodes are on their way
+        node = (max if alone else min)(has, key=has.__getitem__)
+        if has[node] >= needed:
+            return
+        gigabytes = f"{what} needs {needed / 1e9:,.1f} GB of memory"
+        if alone:
+            raise ClusterError(
+                f"{gigabytes} on one node, and the largest, {node}, has {has[node] / 1e9:,.1f} GB: "
+                "add a node with more, or keep fewer items with k_core"
+            )
+        workers = sum(
+            int(each["Resources"].get("memory", 0) // needed) for each in _working_nodes()
+        )
+        raise ClusterError(
+            f"{gigabytes} in each worker, and those of node {node} have {has[node] / 1e9:,.1f} GB: "
+            f"{workers} workers would do on these nodes, or keep fewer items with k_core"
+        )
+
+    def run_large(
+        self, function: Callable[..., Result], arguments: tuple[Any, ...], needed: int
+    ) -> Result:
+        """Return what a function returns, from a node that has so many bytes of memory."""
+        task = self._task.options(memory=needed).remote(own_environment(), function, *arguments)
+        try:
+            return _result(task)
+        except BaseException:
+            ray.cancel(task, force=True)
+            raise
+
     def check_sees(self, file: Path) -> None:
         """Raise if a node does not see a file, or would compute other bits."""
         nodes = _nodes_with_cpu()
@@ -120,13 +162,14 @@ class RayWorkers:
                 )
 
 
+def _working_nodes() -> list[dict[str, Any]]:
+    """Return the nodes that can be sent work."""
+    return [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+
+
 def _nodes_with_cpu() -> dict[str, str]:
-    """Return the addresses of the nodes that can be sent work, by their ids."""
-    return {
-        node["NodeID"]: node["NodeManagerAddress"]
-        for node in ray.nodes()
-        if node["Alive"] and node["Resources"].get("CPU")
-    }
+    """Return their addresses by their ids."""
+    return {node["NodeID"]: node["NodeManagerAddress"] for node in _working_nodes()}
 
 
 def count_workers() -> int:
@@ -141,11 +184,15 @@ def _result(task: ray.ObjectRef[Result], patience: float | None = None) -> Resul
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, DmrankError):
             raise error.cause from None
+        if isinstance(error.cause, MemoryError):
+            raise _too_little_memory() from None
         raise
     except ray.exceptions.OutOfMemoryError:
+        raise _too_little_memory() from None
+    except ray.exceptions.WorkerCrashedError:
         raise ClusterError(
-            "a worker needs more memory than its node has: use nodes with more memory, or fewer "
-            "CPUs on each"
+            f"a task ended its worker {_MOST_RETRIES + 1} times, most likely for lack of memory: "
+            "use nodes with more memory, or fewer CPUs on each"
         ) from None
     except ray.exceptions.GetTimeoutError:
         raise ClusterError(
@@ -153,6 +200,13 @@ def _result(task: ray.ObjectRef[Result], patience: float | None = None) -> Resul
         ) from None
     except ray.exceptions.RayError as error:
         raise ClusterError(f"the cluster was lost: {first_line(error)}") from None
+
+
+def _too_little_memory() -> ClusterError:
+    return ClusterError(
+        "a worker needs more memory than its node has: use nodes with more memory, or fewer CPUs "
+        "on each"
+    )
 
 
 # What follows runs on workers.

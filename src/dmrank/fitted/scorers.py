@@ -25,6 +25,7 @@ from dmrank.ranking import (
     top_n,
     top_n_scores,
 )
+from dmrank.ranking.scoring import users_at_once
 from dmrank.support.arrays import Array, Bools, Codes, Float32s, Int64s
 
 #: Users whose scores are computed at once by models without vectors.
@@ -98,7 +99,7 @@ class Blocks:
                 query.candidates,
                 threads=threads,
             )
-            for rows, own in _blocks(len(users), query.excluded)
+            for rows, own in _blocks(len(users), query.excluded, len(query.candidates))
         ]
         return np.concatenate(parts)
 
@@ -167,7 +168,7 @@ class BlockRanker:
         mask = self.mask if allowed is None else self.mask & allowed
         parts = [
             top_n_scores(self.blocks.score(users[rows]), n, *own, mask, threads)
-            for rows, own in _blocks(len(users), excluded)
+            for rows, own in _blocks(len(users), excluded, len(mask))
         ]
         items, scores = zip(*parts, strict=True)
         return TopN(np.concatenate(items), np.concatenate(scores))
@@ -225,7 +226,8 @@ def by_mix(
     return tuple(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True))
 
 
-def _blocks(users: int, lists: ItemLists) -> Iterator[tuple[slice, ItemLists]]:
-    for start in range(0, users, _BLOCK):
-        stop = min(start + _BLOCK, users)
+def _blocks(users: int, lists: ItemLists, n_items: int) -> Iterator[tuple[slice, ItemLists]]:
+    at_once = users_at_once(n_items)
+    for start in range(0, users, at_once):
+        stop = min(start + at_once, users)
         yield slice(start, stop), lists.of(start, stop)

@@ -47,7 +47,9 @@ from dmrank.support.arrays import Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError, ModelFileError, UnsupportedError
 from dmrank.support.layouts import checked_arrays
 from dmrank.support.metadata import unreadable
+from dmrank.support.progress import say
 from dmrank.support.shown import html
+from dmrank.support.workers import current_workers
 from dmrank.training.history import History
 from dmrank.training.validation import Validator
 
@@ -240,6 +242,8 @@ class Model(FittedModel):
         )
         self._forget()
         self._catalogue = Catalogue.from_ratings(ratings)
+        if current_workers() is not None and not self.spreads_its_fit:
+            say(f"{type(self).__name__} is fitted on one machine, this one; all else is spread")
         try:
             self.learn(fitting)
             validated = self.validation_record(fitting)

@@ -19,8 +19,9 @@ from dmrank.models.kinds.composite import (
     fold_in_members,
     halves,
 )
-from dmrank.models.kinds.exposure import DEFAULT_MEMBERS, Exposure, learn_exposure, sized_members
+from dmrank.models.kinds.exposure import DEFAULT_MEMBERS, Exposure, sized_members
 from dmrank.models.kinds.member_layouts import members_layout
+from dmrank.models.kinds.weighing import learn_exposure
 from dmrank.support.arrays import Array, Codes, Float32s
 from dmrank.support.layouts import Layout
 from dmrank.training.blending.weights import Loss
@@ -109,7 +110,7 @@ class Blend(CompositeModel):
         return {name: self.member(name, parameters) for name, parameters in members.items()}
 
     def settle(self, parts: Parts, train: Ratings, validation: Ratings | None) -> dict[str, Array]:
-        return weighed(self.config, parts.models, train, validation).to_arrays()
+        return weighed(self.config, parts, train, validation).to_arrays()
 
     def layout(self, sizes: Sizes) -> Layout:
         return members_layout(self.members_among(sizes.shapes), sizes, sizes.items)
@@ -136,12 +137,12 @@ class Blend(CompositeModel):
 
 
 def weighed(
-    config: BlendConfig, models: dict[str, Model], train: Ratings, validation: Ratings | None
+    config: BlendConfig, parts: Parts, train: Ratings, validation: Ratings | None
 ) -> Exposure:
     """Learn what members count, from the half of the validation users that stopped none."""
     held_out = None if validation is None else halves(train, validation, config.seed)[1]
     return learn_exposure(
-        models,
+        parts.models,
         train,
         held_out,
         loss=config.loss,
@@ -149,4 +150,5 @@ def weighed(
         regularization=config.weight_regularization,
         negatives=config.negatives,
         seed=config.seed,
+        files=parts.files,
     )

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from dmrank.fitted.fitting import Fitting
 from dmrank.models.config import Config, Count, Search, Share, takes
 from dmrank.models.kinds.item_weights import ItemWeightsModel
-from dmrank.training.least_squares.cooccurrence import cooccurrence
 from dmrank.training.least_squares.item_weights import to_arrays
+from dmrank.training.least_squares.spread_items import cooccurrence
 
 
 class CooccurrenceConfig(Config):
@@ -41,6 +41,7 @@ class Cooccurrence(ItemWeightsModel):
 
     Config = CooccurrenceConfig
     config: CooccurrenceConfig
+    spreads_its_fit = True
 
     @takes(CooccurrenceConfig)
     def __init__(self, **parameters: Any) -> None:

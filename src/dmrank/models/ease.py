@@ -10,12 +10,13 @@ from pydantic import Field
 from dmrank.fitted.fitting import Fitting
 from dmrank.models.config import Config, Count, Positive, Search, Share, takes
 from dmrank.models.kinds.item_weights import ItemWeightsModel
-from dmrank.support.arrays import Codes, Float32s, Int64s
-from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.arrays import Codes, Int64s
+from dmrank.support.errors import DataError
 from dmrank.support.progress import say
-from dmrank.training.least_squares.item_regression import SparseRows, gram, regress
+from dmrank.training.least_squares.item_regression import SparseRows
 from dmrank.training.least_squares.item_weights import to_arrays
-from dmrank.training.least_squares.pruned_weights import prune
+from dmrank.training.least_squares.regression import Ridge
+from dmrank.training.least_squares.spread_items import regress_items
 
 #: Above this the weights alone are larger than the memory of most machines.
 MOST_ITEMS = 40_000
@@ -69,6 +70,7 @@ class EASE(ItemWeightsModel):
 
     Config = EASEConfig
     config: EASEConfig
+    spreads_its_fit = True
 
     @takes(EASEConfig)
     def __init__(self, **parameters: Any) -> None:
@@ -86,34 +88,15 @@ class EASE(ItemWeightsModel):
         rows = weighted_rows(
             ratings.user_pointer, ratings.item_codes, self.config.activity_exponent
         )
-        together = gram(rows, items, threads)
-        self._check_precision(together)
-        weights = regress(together, self._ridge(together.diagonal()), threads)
-        self.arrays = to_arrays(weights if kept is None else self._pruned(weights, kept))
-
-    def _ridge(self, diagonal: Float32s) -> Float32s:
-        """Return the diagonal of Λ."""
         p = self.config.dropout
-        return self.config.regularization + p / (1 - p) * diagonal
-
-    def _pruned(self, weights: Float32s, per_item: int) -> SparseRows:
-        """Keep the largest weights of each item, and say what was lost."""
-        kept, lost = prune(weights, per_item)
-        say(
-            f"EASE keeps {len(kept.values):,} of {weights.size - len(weights):,} weights; "
-            f"those dropped have {lost:.2%} of the sum of squares"
-        )
-        return kept
-
-    def _check_precision(self, counts: Float32s) -> None:
-        """Refuse a λ that the rounding of XᵀX would hide."""
-        given = self.config.regularization
-        least = float(np.finfo(np.float32).eps * counts.sum(axis=1).max())
-        if given < least:
-            raise ConfigError(
-                f"regularization={given:g} is lost in the rounding of single precision: with "
-                f"these ratings give at least {least:.1g}, better 1 or more"
+        ridge = Ridge(self.config.regularization, p / (1 - p))
+        weights, lost = regress_items(rows, items, ridge, kept, threads, is_checked=True)
+        if isinstance(weights, SparseRows):
+            say(
+                f"EASE keeps {len(weights.values):,} of {items * (items - 1):,} weights; "
+                f"those dropped have {lost:.2%} of the sum of squares"
             )
+        self.arrays = to_arrays(weights)
 
 
 def weighted_rows(pointer: Int64s, items: Codes, exponent: float) -> SparseRows:

@@ -100,7 +100,7 @@ class Hurdle(CompositeModel):
     def settle(self, parts: Parts, train: Ratings, validation: Ratings | None) -> dict[str, Array]:
         models, config = dict(parts.models), self.config
         liked = cast("MixedEffects", models.pop(_PREFERENCE))
-        exposure = weighed(config, models, train, validation)
+        exposure = weighed(config, parts._replace(models=models), train, validation)
         own = exposure.to_arrays() | {"blend.items": np.array([len(train.items)])}
         if validation is None:
             share = _UNTRIED if config.preference is None else config.preference

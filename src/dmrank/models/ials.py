@@ -7,10 +7,12 @@ with the number of ratings, and no further dependency.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
+from dmrank.data.ratings import Ratings
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import MixVectors, Vectors
@@ -19,11 +21,9 @@ from dmrank.models.config import Count, Positive, Search, Share, TrainingConfig,
 from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Float32s, Floats, Int64s
 from dmrank.support.layouts import Layout, floats
-from dmrank.training.data import TrainingData
-from dmrank.training.least_squares.problem import Prior, by_item, by_user
+from dmrank.training.least_squares.problem import Prior
 from dmrank.training.least_squares.solve import gram, solve_rows
-from dmrank.training.least_squares.spread import row_solver
-from dmrank.training.loop import RunIterations
+from dmrank.training.least_squares.spread import Alternation, Rated, Solved, alternation
 
 #: Standard deviation of an initial score, as Rendle et al. have it.
 _INITIAL_DEVIATION = 0.1
@@ -46,6 +46,42 @@ class IALSConfig(TrainingConfig):
     """Sweeps between two looks at the validation set."""
     patience: Count = 3
     """Looks without improvement after which training stops."""
+
+
+@dataclass
+class _Solver:
+    """Solves for U and V in turns, and knows for which V it has solved for U.
+
+    Attributes
+    ----------
+    sides : Alternation
+        Where that is done.
+    unobserved_weight : float
+        α₀.
+    threads : int or None
+        Number of threads.
+    """
+
+    sides: Alternation
+    unobserved_weight: float
+    threads: int | None
+    solved_for: Float32s | None = None
+
+    def sweep(self, items: Float32s) -> float:
+        """Solve for U and then V, in its place; return what they cost."""
+        solved = self._solve_users(items)
+        # The minima over V cost everything but the prior of U.
+        return self.sides.solve_items(items, self.unobserved_weight * solved.gram) + solved.cost
+
+    def users(self, before: Float32s) -> Float32s:
+        """Return the U of a V."""
+        if self.solved_for is None or not np.array_equal(self.solved_for, before):
+            self._solve_users(before)
+        return self.sides.users()
+
+    def _solve_users(self, items: Float32s) -> Solved:
+        self.solved_for = items.copy()
+        return self.sides.solve_users(items, self.unobserved_weight * gram(items, self.threads))
 
 
 class IALS(TrainedModel):
@@ -78,41 +114,37 @@ class IALS(TrainedModel):
 
     def learn(self, fitting: Fitting) -> None:
         config, ratings = self.config, fitting.ratings
-        rated = np.ones((len(ratings), 1), dtype=np.float32)
-        data = fitting.training_data()._replace(values=rated)
         deviation = _INITIAL_DEVIATION / np.sqrt(config.factors)
         rng = np.random.default_rng(config.seed)
         items = rng.normal(0, deviation, (len(ratings.items), config.factors)).astype(np.float32)
-        users = np.zeros((len(ratings.users), config.factors), dtype=np.float32)
+        # U follows from the V of before the sweep: V is all that a run has to keep.
+        before = np.zeros_like(items)
+        solver = self._solver(ratings)
         self._train(
             fitting,
-            self._runner(data, users, items),
-            {"users": users, "items": items},
+            # A sweep depends on nothing but the factors.
+            lambda _, count: self._sweeps(solver, before, items, count) / len(ratings),
+            {"before": before, "items": items},
             {},
+            learned=lambda: {"users": solver.users(before), "items": items},
             samples_per_iteration=2 * len(ratings),
         )
 
-    def _runner(self, data: TrainingData, users: Float32s, items: Float32s) -> RunIterations:
-        config = self.config
-        alpha = config.unobserved_weight
-        of_users, of_items = by_user(data), by_item(data)
-        user_prior = self._prior(np.diff(of_users.pointer), len(items))
-        item_prior = self._prior(np.diff(of_items.pointer), len(users))
-        solve_users = row_solver(of_users, user_prior, config.threads)
-        solve_items = row_solver(of_items, item_prior, config.threads)
-        one = np.ones((1, config.factors), dtype=np.float32)
+    def _solver(self, ratings: Ratings) -> _Solver:
+        users, items = len(ratings.users), len(ratings.items)
+        counts = np.bincount(ratings.item_codes, minlength=items)
+        priors = self._prior(np.diff(ratings.user_pointer), items), self._prior(counts, users)
+        rated = Rated(ratings.user_pointer, ratings.item_codes, items)
+        weight = self.config.unobserved_weight
+        return _Solver(alternation(rated, priors, self.config.threads), weight, self.config.threads)
 
-        def sweep() -> float:
-            solve_users(users, items, one, alpha * gram(items))
-            # The minima over V cost everything but the prior of U.
-            loss = solve_items(items, users, one, alpha * gram(users))
-            return loss + user_prior.cost(users)
-
-        def run(first: int, count: int) -> Floats:
-            del first  # a sweep depends on nothing but the factors
-            return np.array([-sweep() / len(data.items) for _ in range(count)])
-
-        return run
+    def _sweeps(self, solver: _Solver, before: Float32s, items: Float32s, count: int) -> Floats:
+        """Run sweeps in place, and return what is maximised after each."""
+        found = np.empty(count)
+        for sweep in range(count):
+            before[...] = items
+            found[sweep] = -solver.sweep(items)
+        return found
 
     def _prior(self, counts: Int64s, others: int) -> Prior:
         """Return the prior with the weights λ (n + α₀N)^ν."""
@@ -133,7 +165,7 @@ class IALS(TrainedModel):
         rows = np.zeros((len(profiles), config.factors), dtype=np.float32)
         rated = np.ones((len(profiles.others), 1), dtype=np.float32)
         prior = self._prior(profiles.counts, len(others))
-        shared = config.unobserved_weight * gram(others)
+        shared = config.unobserved_weight * gram(others, config.threads)
         one = np.ones((1, config.factors), dtype=np.float32)
         solve_rows(
             rows,

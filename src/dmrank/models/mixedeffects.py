@@ -18,15 +18,9 @@ from dmrank.models.kinds.trained import TrainedModel
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.layouts import Layout
 from dmrank.support.plots import draw_directions
-from dmrank.training.data import TrainingData
-from dmrank.training.effects.em import (
-    crossed_ratings,
-    effects_arrays,
-    effects_layout,
-    initial_effects,
-    rounds_of_own_noise,
-    run_rounds,
-)
+from dmrank.training.data import ScaledRows
+from dmrank.training.effects.em import effects_layout, rounds_of_own_noise
+from dmrank.training.effects.fitting import start_em
 from dmrank.training.effects.own_noise import packed_matrix
 from dmrank.training.effects.personal import (
     PersonalPart,
@@ -38,6 +32,7 @@ from dmrank.training.effects.personal import (
 )
 from dmrank.training.least_squares.item_regression import SparseRows
 from dmrank.training.least_squares.item_weights import score_pairs
+from dmrank.training.sums import blocks_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,47 +91,50 @@ class MixedEffects(TrainedModel):
     Config = MixedEffectsConfig
     config: MixedEffectsConfig
     scores_are_ratings = True
+    spreads_its_fit = True
 
     @takes(MixedEffectsConfig)
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
 
     def learn(self, fitting: Fitting) -> None:
-        config = self.config
-        data, own_noise = fitting.training_data(config.missing), config.noise == "user"
-        ratings, effects = crossed_ratings(data), initial_effects(data, own_noise=own_noise)
+        config, ratings = self.config, fitting.ratings
+        own_noise = config.noise == "user"
+        em = start_em(ratings, config.missing, own_noise, fitting.checkpoint, config.threads)
 
         def run(first: int, count: int) -> Floats:
             own = rounds_of_own_noise(config.iterations, first, count) if own_noise else 0
-            bounds = run_rounds(ratings, effects, count - own, config.threads)
-            more = run_rounds(ratings, effects, own, config.threads, config.noise_strength)
-            return np.append(bounds, more)
+            bounds = em.run(count - own, None)
+            return np.append(bounds, em.run(own, config.noise_strength))
 
         self._train(
             fitting,
             run,
-            effects._asdict(),
+            em.parameters,
             {},
-            learned=lambda: effects_arrays(effects),
-            samples_per_iteration=2 * len(data.items),
+            learned=em.learned,
+            samples_per_iteration=2 * len(ratings),
             keep_last=True,
         )
-        if config.personal_strength != 0 and len(fitting.ratings.items) <= MOST_ITEMS:
-            self._learn_personal_part(fitting, data)
+        if config.personal_strength != 0 and len(ratings.items) <= MOST_ITEMS:
+            self._learn_personal_part(fitting)
 
     def settled(self) -> dict[str, Any]:
         strength = self.arrays.get("personal_strength", np.zeros(1))
         return {"personal_strength": float(strength[0])}
 
-    def _learn_personal_part(self, fitting: Fitting, data: TrainingData) -> None:
+    def _learn_personal_part(self, fitting: Fitting) -> None:
         """Regress what is left of ratings item on item, and see what it is worth."""
-        config = self.config
+        config, ratings = self.config, fitting.ratings
         if config.personal_strength is None and fitting.validation is None:
             return
-        left = mean_residuals(data.values - self._effects(data.row_users, data.items))
-        rows = SparseRows(data.user_ptr, data.items, left)
+        scaled, left = ScaledRows(ratings, config.missing), np.empty(len(ratings), np.float32)
+        for own in blocks_of(len(ratings)):
+            effects = self._effects(ratings.user_codes[own], ratings.item_codes[own])
+            left[own] = mean_residuals(scaled[own] - effects)
+        rows = SparseRows(ratings.user_pointer, ratings.item_codes, left)
         shape = config.personal_regularization, config.personal_weights_per_item
-        weights = regress_left(rows, len(data.item_counts), *shape, config.threads)
+        weights = regress_left(rows, len(ratings.items), *shape, config.threads)
         strength = config.personal_strength
         if strength is None:
             assert fitting.validation is not None

@@ -16,6 +16,19 @@ from dmrank.support.arrays import Float32s
 ITEMS_PER_CHUNK = 512
 # Large enough to reuse a chunk of items from the cache, small enough to balance the threads.
 USERS_PER_TASK = 64
+# Scores of all items that are held for a block of users: 16 MB.
+_MOST_SCORES = 1 << 22
+
+
+def users_at_once(n_items: int) -> int:
+    """Return how many users are scored together, where all items are scored for each.
+
+    Examples
+    --------
+    >>> users_at_once(1_000), users_at_once(365_000)
+    (256, 11)
+    """
+    return max(min(256, _MOST_SCORES // max(n_items, 1)), 1)
 
 
 @compiled

@@ -11,9 +11,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import starmap
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 Result = TypeVar("Result")
+
+#: Bytes that a worker needs before it has any data: Python and the libraries that it imports.
+LIBRARIES: Final = 300 << 20
 
 
 class Workers(Protocol):
@@ -32,6 +35,17 @@ class Workers(Protocol):
 
     def share(self, value: Any) -> Any:
         """Return what stands for a value among the arguments of many calls, sent once."""
+
+    def check_memory(self, needed: int, what: str, *, alone: bool = False) -> None:
+        """Raise if workers have not so many bytes of memory for something.
+
+        Each of them, or one that has the memory of its machine alone.
+        """
+
+    def run_large(
+        self, function: Callable[..., Result], arguments: tuple[Any, ...], needed: int
+    ) -> Result:
+        """Return what a function returns, from a worker that has so many bytes of memory."""
 
 
 _current: ContextVar[Workers | None] = ContextVar("workers", default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -101,6 +101,54 @@ def ratings_data(ratings: Ratings, missing: Missing = "marginalize") -> Training
 def training_values(ratings: Ratings) -> Float32s:
     """Return ratings on the training scale 1–5, NaN where missing."""
     return to_training_scale(ratings.values, ratings.scale).astype(np.float32)
+
+
+class RowValues(Protocol):
+    """Ratings on the training scale by row: an array, or what makes the rows that are asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and aspects."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Single precision."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def __getitem__(self, rows: Any) -> Float32s:
+        """Return some rows."""
+
+
+class ScaledRows:
+    """Ratings on the training scale, made when they are asked for: they are as many as there are.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The ratings on their own scale.
+    missing : {"marginalize", "zero"}
+        See `training_data`.
+
+    Examples
+    --------
+    >>> from dmrank import Ratings
+    >>> ratings = Ratings.from_arrays("aab", "xyx", [[10], [0], [5]], aspects=["r"], scale=(0, 10))
+    >>> ScaledRows(ratings, "marginalize")[:2].tolist()
+    [[5.0], [1.0]]
+    """
+
+    def __init__(self, ratings: Ratings, missing: Missing) -> None:
+        self._ratings, self._missing = ratings, missing
+        self.shape, self.dtype = ratings.values.shape, np.dtype(np.float32)
+
+    def __len__(self) -> int:
+        return len(self._ratings)
+
+    def __getitem__(self, rows: Any) -> Float32s:
+        scaled = to_training_scale(self._ratings.values[rows], self._ratings.scale)
+        return fill_missing(scaled.astype(np.float32), self._missing)
 
 
 def fill_missing(values: Float32s, missing: Missing) -> Float32s:

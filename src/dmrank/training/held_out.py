@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -103,6 +103,19 @@ class HeldOut:
             item_counts=self.item_counts,
             left_out=self.left_out,
         )
+
+    def part(self, start: int, stop: int) -> tuple[HeldOut, slice]:
+        """Return a range of the users, and where their rows are."""
+        pointer = self.items.pointer
+        rows = slice(int(pointer[start]), int(pointer[stop]))
+        some = replace(
+            self,
+            users=self.users[start:stop],
+            items=self.items.of(start, stop),
+            values=self.values[rows],
+            excluded=self.excluded.of(start, stop),
+        )
+        return some, rows
 
     def sample(self, most_users: int, seed: int) -> HeldOut:
         """Keep at most so many users, drawn by a seed."""

@@ -1,5 +1,7 @@
 """Weights of a blend: the losses, their gradients, and what they find."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -7,7 +9,7 @@ from scipy import optimize
 from dmrank.directional.families import Gaussian, Student
 from dmrank.directional.reference import log_likelihood
 from dmrank.training.blending import weights as blending
-from dmrank.training.blending.weights import Contests, learn_weights
+from dmrank.training.blending.weights import Contests, Loss, join, learn_weights
 
 
 @pytest.fixture
@@ -33,9 +35,9 @@ def test_gradients_are_those_of_the_loss(contests: Contests, objective, rows: in
     loss = objective(contests)
     point = np.random.default_rng(1).normal(size=(rows, 4))
     numeric = optimize.approx_fprime(
-        point.ravel(), lambda flat: loss(flat.reshape(rows, 4))[0], 1e-6
+        point.ravel(), lambda flat: loss(flat.reshape(rows, 4)).value, 1e-6
     )
-    np.testing.assert_allclose(loss(point)[1].ravel(), numeric, atol=1e-5)
+    np.testing.assert_allclose(loss(point).gradient.ravel(), numeric, atol=1e-4)
 
 
 def test_the_directional_loss_is_the_paper_s_criterion(contests: Contests) -> None:
@@ -46,8 +48,8 @@ def test_the_directional_loss_is_the_paper_s_criterion(contests: Contests) -> No
         d, mean = ratings[kept] / 5, (W @ x)[kept]
         constant = family.constant(kept.sum())
         total += log_likelihood(d, mean, np.eye(kept.sum()), family) - float(constant)
-    loss = blending._directional(contests, family)(W)[0]
-    assert loss == pytest.approx(-total / len(contests), rel=1e-9)
+    loss = blending._directional(contests, family)(W)
+    assert loss.value / loss.number == pytest.approx(-total / len(contests), rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["directional", "logistic", "softmax"])
@@ -56,7 +58,7 @@ def test_every_loss_finds_what_decides(loss) -> None:
     features = rng.normal(size=(2_000, 3))
     features[:, 1] = np.abs(features[:, 1])  # the winner is ahead here, whatever the others say
     found = learn_weights(
-        Contests(features, np.full((2_000, 2), 4.0), np.arange(0, 2_000, 4)),
+        [Contests(features, np.full((2_000, 2), 4.0), np.arange(0, 2_000, 4))],
         loss,
         Gaussian(0.2),
         1e-3,
@@ -67,22 +69,35 @@ def test_every_loss_finds_what_decides(loss) -> None:
 
 def test_regularization_holds_weights_back(contests: Contests) -> None:
     strong, weak = (
-        np.abs(learn_weights(contests, "directional", Gaussian(0.2), strength)).sum()
+        np.abs(learn_weights([contests], "directional", Gaussian(0.2), strength)).sum()
         for strength in (10.0, 1e-3)
     )
     assert strong < 0.2 * weak
 
 
-@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("loss", ["directional", "logistic"])
 def test_features_that_are_nearly_the_same_do_not_hide_the_minimum(
-    contests: Contests, rows: int
+    contests: Contests, loss: Literal["directional", "logistic"]
 ) -> None:
     alike = contests.features[:, :1] + 1e-3 * contests.features
     contests = Contests(alike, contests.ratings, contests.starts)
+    is_one = loss == "logistic"
     objective = (
-        blending._logistic(contests)
-        if rows == 1
-        else blending._directional(contests, Gaussian(0.2))
+        blending._logistic(contests) if is_one else blending._directional(contests, Gaussian(0.2))
     )
-    found = blending._minimum(objective, rows, contests, 1e-6)
-    np.testing.assert_allclose(objective(found)[1] + 2e-6 * found, 0, atol=1e-6)
+    found = learn_weights([contests], loss, Gaussian(0.2), 1e-6)[: 1 if is_one else None]
+    sums = objective(found)
+    np.testing.assert_allclose(sums.gradient / sums.number + 2e-6 * found, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["directional", "logistic", "softmax"])
+def test_blocks_add_up_to_what_they_are_together(contests: Contests, loss: Loss) -> None:
+    first, rest = (
+        Contests(contests.features[rows], contests.ratings[rows], np.arange(0, size, 5))
+        for rows, size in ((slice(25), 25), (slice(25, None), 35))
+    )
+    together = learn_weights([contests], loss, Gaussian(0.2), 1e-2)
+    apart = learn_weights([first, rest], loss, Gaussian(0.2), 1e-2)
+    np.testing.assert_allclose(apart, together, rtol=1e-4, atol=1e-6)
+    assert len(join([first, rest])) == len(contests)
+    np.testing.assert_array_equal(join([first, rest]).starts, contests.starts)

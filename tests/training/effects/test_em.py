@@ -12,9 +12,10 @@ from dmrank.training.effects.blocks import (
     precisions,
     update_effects,
 )
-from dmrank.training.effects.em import Effects, crossed_ratings, initial_effects, run_rounds
+from dmrank.training.effects.em import Effects, initial_effects, run_rounds
 from dmrank.training.effects.noise_update import noise_prior, update_noise
 from dmrank.training.effects.own_noise import OwnNoise, Posteriors, packed_matrix
+from dmrank.training.effects.passes import PassesHere, crossed_ratings
 
 
 def drawn(
@@ -39,6 +40,12 @@ def drawn(
     return data, truth | {"items": b, "users": a}
 
 
+def started(data: TrainingData, threads: int | None = None) -> tuple[PassesHere, Effects]:
+    sizes = len(data.user_ptr) - 1, len(data.item_counts)
+    effects = initial_effects(data.values, *sizes, own_noise=True)
+    return PassesHere(crossed_ratings(data), threads), effects
+
+
 def fitted(
     data: TrainingData,
     rounds: int = 30,
@@ -46,17 +53,17 @@ def fitted(
     noise_strength: float | None = None,
 ) -> Effects:
     """Run rounds with one noise and, with a strength, as many with a noise for each user."""
-    ratings, effects = crossed_ratings(data), initial_effects(data)
-    run_rounds(ratings, effects, rounds, threads)
+    passes, effects = started(data, threads)
+    run_rounds(passes, effects, rounds)
     if noise_strength is not None:
-        run_rounds(ratings, effects, rounds, threads, noise_strength)
+        run_rounds(passes, effects, rounds, noise_strength)
     return effects
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_no_round_lowers_the_bound(missing: float) -> None:
     data, _ = drawn(missing=missing)
-    bounds = run_rounds(crossed_ratings(data), initial_effects(data), 25, None)
+    bounds = run_rounds(*started(data), 25)
     assert (np.diff(bounds) > -1e-9).all()
 
 
@@ -66,9 +73,9 @@ def test_no_round_with_a_noise_for_each_user_lowers_the_bound(
     missing: float, strength: float
 ) -> None:
     data, _ = drawn(missing=missing)
-    ratings, effects = crossed_ratings(data), initial_effects(data)
-    before = run_rounds(ratings, effects, 10, None)
-    own = run_rounds(ratings, effects, 15, None, strength)
+    passes, effects = started(data)
+    before = run_rounds(passes, effects, 10)
+    own = run_rounds(passes, effects, 15, strength)
     # Covariances are kept in single precision.
     assert (np.diff([before[-1], *own]) > -1e-7).all()
     assert own[-1] > own[0] + 1e-3
@@ -115,6 +122,17 @@ def test_the_number_of_threads_changes_no_bit(noise_strength: float | None) -> N
         np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.parametrize("noise_strength", [None, 20.0])
+def test_blocks_change_no_more_than_last_digits(
+    noise_strength: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, _ = drawn(missing=0.3)
+    whole = fitted(data, 5, None, noise_strength)
+    monkeypatch.setattr("dmrank.training.sums.BLOCK", 32)
+    for one, other in zip(whole, fitted(data, 5, None, noise_strength), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
 def test_the_noise_of_a_user_has_the_moments_of_the_dense_equations() -> None:
     """One user, three ratings with gaps: (κ Σ_e + Σ E[e eᵀ]) / (κ + 3), worked out one by one."""
     rng = np.random.default_rng(2)
@@ -147,8 +165,9 @@ def test_equal_noise_of_all_users_changes_no_effect(missing: float) -> None:
     """Updated by a Σ_u that is Σ_e, effects are those of one Σ_e."""
     data, _ = drawn(missing=missing)
     one, each = fitted(data, 5), fitted(data, 5)
-    run_rounds(crossed_ratings(data), one, 1, None)
-    run_rounds(crossed_ratings(data), each, 1, None, noise_strength=1e9)
+    passes, _ = started(data)
+    run_rounds(passes, one, 1)
+    run_rounds(passes, each, 1, noise_strength=1e9)
     np.testing.assert_allclose(each.users, one.users, atol=1e-6)
     np.testing.assert_allclose(each.items, one.items, atol=1e-6)
     np.testing.assert_allclose(each.item_covariances, one.item_covariances, rtol=1e-4)

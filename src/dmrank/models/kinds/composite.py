@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -81,10 +82,21 @@ class CompositeConfig(Config):
 
 
 class Parts(NamedTuple):
-    """Fitted members, and the parameters that validation chose for each."""
+    """Fitted members, and the parameters that validation chose for each.
+
+    Attributes
+    ----------
+    models : dict of str to Model
+        The members by name.
+    settled : dict of str to dict
+        What validation chose.
+    files : dict of str to Path
+        Where members are that were written into files.
+    """
 
     models: dict[str, Model]
     settled: dict[str, dict[str, Any]]
+    files: dict[str, Path]
 
 
 class CompositeModel(Model):
@@ -96,6 +108,7 @@ class CompositeModel(Model):
     """
 
     config: CompositeConfig
+    spreads_its_fit = True
 
     @abstractmethod
     def unfitted(self, ratings: Ratings) -> dict[str, Model]:
@@ -173,7 +186,7 @@ def _fit(
     models, settled = {}, {}
     for name, model, chosen in fits.fit(members, train, early):
         models[name], settled[name] = model, chosen
-    return Parts(models, settled)
+    return Parts(models, settled, dict(fits.files))
 
 
 def halves(train: Ratings, validation: Ratings, seed: int) -> tuple[Ratings, Ratings]:

@@ -9,22 +9,23 @@ training rating, so that no filter changes it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dmrank.data.ratings import Ratings
-from dmrank.directional.families import Family
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.models.base import Model
 from dmrank.models.ease import MOST_ITEMS
+from dmrank.ranking.scoring import users_at_once
 from dmrank.ranking.standardise import Share, add_standardised
-from dmrank.support.arrays import Array, Codes, Float32s, Floats
+from dmrank.support.arrays import Array, Codes, Float32s
 from dmrank.support.progress import say
-from dmrank.training.blending.contests import PER_MEMBER, Activity, draw_contests, features
-from dmrank.training.blending.weights import Loss, learn_weights
-from dmrank.training.held_out import HeldOut
+from dmrank.training.blending.contests import (
+    PER_MEMBER,
+    Activity,
+    features,
+)
 
 #: The members that were best together on validation of three files (docs/results/beyond.md).
 DEFAULT_MEMBERS: dict[str, dict[str, Any]] = {"ease": {}, "ials": {}, "cooccurrence": {}}
@@ -32,10 +33,6 @@ DEFAULT_MEMBERS: dict[str, dict[str, Any]] = {"ease": {}, "ials": {}, "cooccurre
 _MOST_WEIGHTS = 16_000_000
 #: The most weights of the personal part of preference, which matter less.
 _MOST_PERSONAL = 4_000_000
-#: With fewer held-out items that have a contest, all members count alike.
-_FEWEST_CONTESTS = 30
-#: Users who are scored at once.
-_USERS_AT_ONCE = 256
 
 
 def sized_members(members: Mapping[str, dict[str, Any]], n_items: int) -> dict[str, dict[str, Any]]:
@@ -134,8 +131,9 @@ class Exposure:
         asked, row_of = np.unique(users, return_inverse=True)
         order = np.argsort(row_of, kind="stable")
         ends = np.searchsorted(row_of[order], np.arange(len(asked) + 1))
-        for start in range(0, len(asked), _USERS_AT_ONCE):
-            stop = min(start + _USERS_AT_ONCE, len(asked))
+        at_once = users_at_once(len(self.catalogue.items))
+        for start in range(0, len(asked), at_once):
+            stop = min(start + at_once, len(asked))
             rows = order[ends[start] : ends[stop]]
             own = row_of[rows] - start
             z = np.stack([z[own, items[rows]] for z in self.standardised(asked[start:stop])], 1)
@@ -150,55 +148,3 @@ class Exposure:
         primary = np.zeros(len(catalogue.aspects), dtype=np.float32)
         primary[catalogue.aspect(catalogue.primary_aspect)] = 1
         return [model.score_block(users, primary) for model in self.models.values()]
-
-
-def learn_exposure(
-    models: dict[str, Model],
-    train: Ratings,
-    held_out: Ratings | None,
-    *,
-    loss: Loss,
-    family: Family,
-    regularization: float,
-    negatives: int | None,
-    seed: int,
-) -> Exposure:
-    """Learn what members count from held-out ratings; without, they all count alike."""
-    alike = np.zeros((len(train.aspects), len(models), PER_MEMBER), dtype=np.float32)
-    alike[:, :, 0] = 1 / len(models)
-    equal = Exposure(
-        models,
-        alike.reshape(len(alike), -1),
-        Activity.from_counts(np.diff(train.user_pointer)),
-        next(iter(models.values())).catalogue,
-    )
-    if held_out is None:
-        return equal
-    known = HeldOut.from_ratings(train, held_out)
-    contests = draw_contests(
-        known,
-        _filled(known.training_values(train)),
-        equal.standardised,
-        equal.activity_of(known.users),
-        negatives=negatives,
-        seed=seed,
-        threads=equal.threads,
-    )
-    if len(contests.starts) < _FEWEST_CONTESTS:
-        say("too few held-out ratings to weigh the members by: they all count alike")
-        return equal
-    weights = learn_weights(contests, loss, family, regularization)
-    return replace(equal, weights=weights.astype(np.float32))
-
-
-def _filled(ratings: Floats) -> Floats:
-    """Return ratings with an aspect that nobody rated as if it had the mean of the others.
-
-    Its weights would stay 0, and lists by it would be a tie.
-    """
-    empty = np.isnan(ratings).all(axis=0)
-    if not empty.any() or empty.all():
-        return ratings
-    present = ~np.isnan(ratings)
-    means = np.where(present, ratings, 0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
-    return np.where(empty, means[:, None], ratings)

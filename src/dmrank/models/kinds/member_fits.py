@@ -35,12 +35,15 @@ class MemberFits:
         Where finished members are kept; None: nowhere.
     seed : int
         Which users stop members early.
+    files : dict of str to Path
+        Where the fitted members are, if they are kept or workers are to open them.
     """
 
     folder: Path | None
     seed: int
     progress: Bar | None = None
     done: list[str] = field(default_factory=list)
+    files: dict[str, Path] = field(default_factory=dict)
 
     @classmethod
     def open(cls, model: Model, fitting: Fitting) -> Self:
@@ -76,10 +79,9 @@ class MemberFits:
                 yield name, model, model.settled()
             return
         place = folder.absolute()
-        targets = dict(self._fit_into(place, members, train, validation))
+        self.files = dict(self._fit_into(place, members, train, validation))
         for name in members:
-            # What nobody asked to keep is gone with the workers.
-            yield name, load(targets[name], mapped=is_kept), _read(_chosen(place, name))
+            yield name, load(self.files[name]), _read(_chosen(place, name))
 
     def _fit_into(
         self,

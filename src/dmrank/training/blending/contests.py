@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmrank.ranking import TopN, top_n_scores
+from dmrank.ranking.scoring import users_at_once
 from dmrank.support.arrays import AnyFloats, Codes, Float32s, Floats
 from dmrank.training.blending.weights import Contests
 from dmrank.training.held_out import HeldOut
@@ -20,7 +21,6 @@ from dmrank.training.held_out import HeldOut
 PER_MEMBER = 3
 #: The best unrated items of each member are those that a held-out item has to beat.
 _SHORTLIST = 100
-_USERS_AT_ONCE = 256
 #: About so many contests tell enough, with at least and at most so many for each held-out item.
 _ENOUGH, _FEWEST, _MOST = 120_000, 6, 20
 
@@ -94,7 +94,7 @@ def draw_contests(
         Number of threads.
     """
     if negatives is None:
-        negatives = int(np.clip(_ENOUGH // max(len(ratings), 1), _FEWEST, _MOST))
+        negatives = count_negatives(len(ratings))
     drawn = list(_draw(held_out, standardised, activity, negatives, seed, threads))
     aspects = ratings.shape[1]
     if not drawn:
@@ -106,6 +106,11 @@ def draw_contests(
         ratings[np.repeat(rows, sizes)],
         np.cumsum(sizes) - sizes,
     )
+
+
+def count_negatives(held_out: int) -> int:
+    """Return how many unrated items each of so many held-out ones is compared with."""
+    return int(np.clip(_ENOUGH // max(held_out, 1), _FEWEST, _MOST))
 
 
 class _Drawn(NamedTuple):
@@ -123,9 +128,9 @@ def _draw(
     seed: int,
     threads: int | None,
 ) -> Iterator[_Drawn]:
-    pointer = held_out.items.pointer
-    for start in range(0, len(held_out.users), _USERS_AT_ONCE):
-        users = slice(start, min(start + _USERS_AT_ONCE, len(held_out.users)))
+    pointer, at_once = held_out.items.pointer, users_at_once(len(held_out.candidates))
+    for start in range(0, len(held_out.users), at_once):
+        users = slice(start, min(start + at_once, len(held_out.users)))
         blocks = standardised(held_out.users[users])
         excluded = held_out.excluded.of(users.start, users.stop)
         n = min(_SHORTLIST, blocks[0].shape[1])

@@ -9,6 +9,7 @@ import numpy as np
 
 from dmrank.metrics.base import Metric
 from dmrank.ranking import ranks_of_items_scores
+from dmrank.ranking.scoring import users_at_once
 from dmrank.support.arrays import Codes, Float32s, Floats
 from dmrank.training.held_out import HeldOut
 
@@ -16,7 +17,6 @@ from dmrank.training.held_out import HeldOut
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 #: A list that keeps so much of the best value is as good, and says more about the aspect.
 _KEPT = 0.99
-_USERS_AT_ONCE = 256
 
 #: Standardised exposure of some users and all items.
 ExposureOf = Callable[[Codes], Float32s]
@@ -67,9 +67,10 @@ def preference_curve(
     """
     totals = np.zeros((len(SHARES), len(held_out.aspects)))
     counts = np.zeros((len(SHARES), len(held_out.aspects)))
-    for start in range(0, len(held_out.users), _USERS_AT_ONCE):
+    at_once = users_at_once(len(held_out.candidates))
+    for start in range(0, len(held_out.users), at_once):
         kept = np.zeros(len(held_out.users), dtype=np.bool_)
-        kept[start : start + _USERS_AT_ONCE] = True
+        kept[start : start + at_once] = True
         some = held_out.select(kept, np.ones(len(held_out.values), dtype=np.bool_))
         who_comes, propensities = exposure(some.users), some.propensities
         for k, name in enumerate(held_out.aspects):

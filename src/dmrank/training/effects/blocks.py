@@ -12,13 +12,14 @@ the same for a Σ_e of every user.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from dmrank.compiled.compiling import cached, compiled, spliced
-from dmrank.compiled.ranges import for_ranges
-from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int32s, Int64s
+from dmrank.support.arrays import Array, Bools, Codes, Float32s, Floats, Int32s, Int64s
+from dmrank.training.data import RowValues
+from dmrank.training.sums import Piece, blocks_of, for_parts, sum_blocks, whole_blocks
 
 #: The most tasks over users or items, and the most numbers that these may add up.
 _MOST_TASKS, _MOST_SUMS = 64, 1 << 25
@@ -58,15 +59,15 @@ class Side(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a pass over all users (or items) adds up, part by part.
+    """What a pass over users (or items) adds up: of each part of a block, or altogether.
 
     Attributes
     ----------
-    moment : float array, tasks × K × K
+    moment : float array, (parts ×) K × K
         Σ_u (m_u m_uᵀ + V_u).
-    spread : float array, tasks × patterns × K × K
+    spread : float array, (parts ×) patterns × K × K
         Σ V_u over the rating vectors of each pattern.
-    log_determinant : float array, tasks
+    log_determinant : float array, (parts)
         Σ_u ln|V_u|.
     """
 
@@ -74,8 +75,13 @@ class Sums(NamedTuple):
     spread: Floats
     log_determinant: Floats
 
+    @classmethod
+    def zero(cls, parts: int, patterns: int, K: int) -> Self:
+        """Return the sums of parts of which nothing was added up yet."""
+        return cls(np.zeros((parts, K, K)), np.zeros((parts, patterns, K, K)), np.zeros(parts))
 
-def find_patterns(values: Float32s) -> Patterns:
+
+def find_patterns(values: RowValues) -> Patterns:
     """Give each rating vector the number of its set of aspects.
 
     Examples
@@ -84,8 +90,19 @@ def find_patterns(values: Float32s) -> Patterns:
     Patterns(present=array([[ True, False],
            [ True,  True]]), of_rows=array([1, 0, 1], dtype=int32))
     """
-    present, of_rows = np.unique(~np.isnan(values), axis=0, return_inverse=True)
-    return Patterns(present, of_rows.reshape(-1).astype(np.int32))
+    blocks, K = blocks_of(len(values)), values.shape[1]
+    keys = np.unique(np.concatenate([np.unique(_keys(values[rows])) for rows in blocks]))
+    bits = np.unpackbits(keys.view(np.uint8).reshape(len(keys), -1), axis=1)
+    of_rows = np.empty(len(values), dtype=np.int32)
+    for rows in blocks:
+        of_rows[rows] = np.searchsorted(keys, _keys(values[rows]))
+    return Patterns(bits[:, :K].astype(np.bool_), of_rows)
+
+
+def _keys(values: Float32s) -> Array:
+    """Return the bits of each row's aspects as a string, which is sorted sooner than they are."""
+    packed = np.packbits(~np.isnan(values), axis=1)
+    return packed.view(f"S{packed.shape[1]}")[:, 0]
 
 
 def precisions(covariance: Floats, present: Bools) -> Floats:
@@ -141,17 +158,38 @@ def update_effects(
     threads : int or None
         Number of threads.
     """
-    size, K = effects.shape
-    tasks = count_tasks(patterns)
-    sums = Sums(
-        np.zeros((tasks, K, K)),
-        np.zeros((tasks, len(patterns.present), K, K)),
-        np.zeros(tasks),
-    )
-    per_task = -(-size // tasks)
-    for_ranges(
-        lambda start, stop: _update_range(
-            (start, stop, start // per_task),
+    parts = count_tasks(patterns)
+    return sum_blocks(
+        Sums(*(each.sum(axis=0) for each in sums))
+        for sums in (
+            update_parts(
+                piece, parts, effects, covariances, side, left, other_effects, patterns,
+                noise=noise, prior=prior, threads=threads,
+            )
+            for piece in whole_blocks(len(effects), parts)
+        )
+    )  # fmt: skip
+
+
+def update_parts(
+    piece: Piece,
+    parts: int,
+    effects: Floats,
+    covariances: Float32s,
+    side: Side,
+    left: Floats,
+    other_effects: Floats,
+    patterns: Patterns,
+    *,
+    noise: Floats,
+    prior: Floats,
+    threads: int | None,
+) -> Sums:
+    """Do what `update_effects` does for the users of a piece; return the sums of so many parts."""
+    sums = Sums.zero(parts, len(patterns.present), effects.shape[1])
+    for_parts(
+        lambda part: _update_range(
+            part,
             (effects, covariances),
             side,
             (left, other_effects),
@@ -159,8 +197,7 @@ def update_effects(
             (noise, prior),
             sums,
         ),
-        size,
-        per_task,
+        piece,
         threads,
     )
     return sums

@@ -13,31 +13,23 @@ Users may then have a noise Σ_u of their own (see `noise_update`), drawn to Σ_
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dmrank.compiled.arguments import reading
-from dmrank.data.rows import group_rows
-from dmrank.support.arrays import Array, Codes, Float32s, Floats
+from dmrank.support.arrays import Array, Bools, Float32s, Floats
 from dmrank.support.layouts import Kept, floats
-from dmrank.training.data import TrainingData
+from dmrank.training.data import RowValues
 from dmrank.training.effects.blocks import (
-    Patterns,
-    Side,
     Sums,
-    find_patterns,
     precisions,
-    update_effects,
 )
-from dmrank.training.effects.noise_update import noise_prior, update_noise
+from dmrank.training.effects.noise_update import NoisePrior, noise_prior
 from dmrank.training.effects.own_noise import (
-    OwnNoise,
-    Posteriors,
     packed_matrix,
-    update_effects_by,
 )
-from dmrank.training.effects.residuals import sum_residuals
+from dmrank.training.effects.residuals import Residuals
+from dmrank.training.sums import add_up, blocks_of
 
 #: The least variance of an effect or of noise, in stars²: ratings may all be equal. It is that of a
 #: prior exp(−½ s n tr Σ⁻¹) of each covariance from n effects, which is a part of the bound.
@@ -75,9 +67,8 @@ class Effects(NamedTuple):
 def effects_arrays(effects: Effects) -> dict[str, Array]:
     """Return what a model file keeps: items with the level in them, all in single precision."""
     arrays = effects._asdict() | {"items": effects.items + effects.level, "level": effects.level[0]}
-    if len(effects.user_noise) == 0:
-        del arrays["user_noise"]
-    return {name: array.astype(np.float32) for name, array in arrays.items()}
+    # Without a noise of their own, or where they are kept elsewhere, users have no rows.
+    return {name: array.astype(np.float32) for name, array in arrays.items() if len(array)}
 
 
 def effects_layout(users: int, items: int, aspects: int) -> dict[str, Kept]:
@@ -94,45 +85,32 @@ def effects_layout(users: int, items: int, aspects: int) -> dict[str, Kept]:
     }
 
 
-class CrossedRatings(NamedTuple):
-    """Rating vectors seen from both sides."""
-
-    values: Floats
-    codes: tuple[Codes, Codes]
-    by_user: Side
-    by_item: Side
-    patterns: Patterns
-
-
-def crossed_ratings(data: TrainingData) -> CrossedRatings:
-    """Group rating vectors by user and by item, and number them by the aspects they have."""
-    rows, pointer = group_rows(data.items, len(data.item_counts))
-    own = np.arange(len(data.items))
-    return CrossedRatings(
-        values=data.values.astype(np.float64),
-        codes=(data.row_users, data.items),
-        by_user=reading(Side(data.user_ptr, own, data.items)),
-        by_item=reading(Side(pointer, rows.astype(np.int64), data.row_users[rows])),
-        patterns=find_patterns(data.values),
-    )
-
-
-def initial_effects(data: TrainingData, *, own_noise: bool = True) -> Effects:
+def initial_effects(values: RowValues, users: int, items: int, *, own_noise: bool) -> Effects:
     """Start at the mean of each aspect, with a third of its variance for each part.
 
-    Without a noise for each user, `user_noise` has no rows.
+    Parameters
+    ----------
+    values : float32 array, n × K
+        Ratings on the training scale, or what makes them when they are asked for.
+    users, items : int
+        How many there are; no users: theirs are kept elsewhere.
+    own_noise : bool
+        Whether users get a noise of their own; without, `user_noise` has no rows.
     """
-    K, observed = data.values.shape[1], ~np.isnan(data.values)
-    counts = np.maximum(observed.sum(axis=0), 1)
-    level = np.nansum(data.values, axis=0, dtype=np.float64) / counts
-    variance = np.nansum(np.square(data.values - level), axis=0, dtype=np.float64) / counts
-    third = np.diag(np.maximum(variance / 3, SMALLEST_VARIANCE))
-    sizes, packed = (len(data.user_ptr) - 1, len(data.item_counts)), K * (K + 1) // 2
-    users, items = (np.zeros((size, K)) for size in sizes)
-    of_users, of_items = (np.zeros((size, packed), dtype=np.float32) for size in sizes)
-    user_noise = np.tile(packed_matrix(third), (sizes[0] if own_noise else 0, 1))
+    blocks = blocks_of(len(values))
+    counts = np.maximum(add_up((~np.isnan(values[rows])).sum(axis=0) for rows in blocks), 1)
+    level = add_up(np.nansum(values[rows], axis=0, dtype=np.float64) for rows in blocks) / counts
+    squares = add_up(
+        np.nansum(np.square(values[rows] - level), axis=0, dtype=np.float64) for rows in blocks
+    )
+    third = np.diag(np.maximum(squares / counts / 3, SMALLEST_VARIANCE))
+    K = len(level)
+    packed = K * (K + 1) // 2
+    of_users, of_items = (np.zeros((size, packed), dtype=np.float32) for size in (users, items))
+    user_noise = np.tile(packed_matrix(third), (users if own_noise else 0, 1))
+    means = np.zeros((users, K)), np.zeros((items, K))
     priors = third, third.copy(), third.copy()
-    return Effects(level[None], users, items, of_users, of_items, *priors, user_noise)
+    return Effects(level[None], *means, of_users, of_items, *priors, user_noise)
 
 
 def rounds_of_own_noise(iterations: int, first: int, count: int) -> int:
@@ -147,12 +125,49 @@ def rounds_of_own_noise(iterations: int, first: int, count: int) -> int:
     return min(max(first + count - start, 0), count)
 
 
+class Passes(Protocol):
+    """One pass over all users, items or ratings each: here, or wherever workers are.
+
+    Attributes
+    ----------
+    present : bool array, patterns × K
+        The patterns of aspects that ratings have.
+    counts : float array, patterns
+        How many rating vectors have each.
+    users : int
+        Number of users.
+    """
+
+    present: Bools
+    counts: Floats
+    users: int
+
+    def update_users(self, effects: Effects, P: Floats) -> Sums:
+        """Put the posteriors of all users in place."""
+
+    def update_items(self, effects: Effects, P: Floats) -> Sums:
+        """Put the posteriors of all items in place."""
+
+    def sum_residuals(self, effects: Effects) -> Residuals:
+        """Add up what no effect explains."""
+
+    def update_users_by(self, effects: Effects) -> Sums:
+        """Do what `update_users` does, where users have a noise of their own."""
+
+    def update_items_by(self, effects: Effects) -> Sums:
+        """Do what `update_items` does, where users have a noise of their own."""
+
+    def update_noise(self, effects: Effects, strength: float) -> float:
+        """Put the noise of all users in place; return what is expected of ratings by the old."""
+
+
+def prior_of_noise(effects: Effects, strength: float, users: int) -> NoisePrior:
+    """Return what draws the noise of users to that of all ratings."""
+    return noise_prior(effects.noise[None], np.full(users, strength), SMALLEST_VARIANCE)
+
+
 def run_rounds(
-    ratings: CrossedRatings,
-    effects: Effects,
-    count: int,
-    threads: int | None,
-    noise_strength: float | None = None,
+    passes: Passes, effects: Effects, count: int, noise_strength: float | None = None
 ) -> Floats:
     """Run rounds of EM in place; return the bound per rating vector after the E-step of each.
 
@@ -160,86 +175,46 @@ def run_rounds(
     """
     return np.array(
         [
-            _round(ratings, effects, threads)
+            _round(passes, effects)
             if noise_strength is None
-            else _round_of_own_noise(ratings, effects, noise_strength, threads)
+            else _round_of_own_noise(passes, effects, noise_strength)
             for _ in range(count)
         ]
     )
 
 
-def _round(ratings: CrossedRatings, effects: Effects, threads: int | None) -> float:
-    present = ratings.patterns.present
-    P = precisions(effects.noise, present)
-    left = ratings.values - effects.level
-    of_users = update_effects(
-        effects.users, effects.user_covariances, ratings.by_user, left, effects.items,
-        ratings.patterns, noise=P, prior=_inverse(effects.user_prior), threads=threads,
-    )  # fmt: skip
-    of_items = update_effects(
-        effects.items, effects.item_covariances, ratings.by_item, left, effects.users,
-        ratings.patterns, noise=P, prior=_inverse(effects.item_prior), threads=threads,
-    )  # fmt: skip
-    residuals = sum_residuals(
-        left, ratings.codes, (effects.users, effects.items), ratings.patterns, threads
-    )
-    lower = residuals.outer.sum(axis=0)
+def _round(passes: Passes, effects: Effects) -> float:
+    P = precisions(effects.noise, passes.present)
+    sums = passes.update_users(effects, P), passes.update_items(effects, P)
+    residuals = passes.sum_residuals(effects)
+    lower = residuals.outer
     outer = lower + np.tril(lower, -1).transpose(0, 2, 1)
     # Σ (ê êᵀ + V_u + V_i) over the rating vectors of each pattern.
-    moments = outer + of_users.spread.sum(axis=0) + of_items.spread.sum(axis=0)
-    counts = np.bincount(ratings.patterns.of_rows, minlength=len(present)).astype(np.float64)
-    bound = _bound_of_noise(effects, moments, P, counts)
-    bound += _bound_of_effects(effects, (of_users, of_items))
-    _maximise(effects, (of_users, of_items), moments, residuals.total.sum(axis=0), P, ratings)
-    return bound / len(ratings.values)
+    moments = outer + sums[0].spread + sums[1].spread
+    bound = _bound_of_noise(effects, moments, P, passes.counts)
+    bound += _bound_of_effects(effects, sums, passes.users)
+    _maximise_priors(effects, sums, passes.users)
+    _maximise(effects, moments, residuals.total, P, passes)
+    return bound / passes.counts.sum()
 
 
-def _round_of_own_noise(
-    ratings: CrossedRatings, effects: Effects, strength: float, threads: int | None
-) -> float:
-    left = ratings.values - effects.level
-    noise = OwnNoise(effects.user_noise, ratings.codes[0])
-    users = Posteriors(effects.users, effects.user_covariances)
-    items = Posteriors(effects.items, effects.item_covariances)
-    sums = (
-        update_effects_by(
-            noise, users, ratings.by_user, left, effects.items, ratings.patterns,
-            prior=_inverse(effects.user_prior)[None], threads=threads,
-        ),
-        update_effects_by(
-            noise, items, ratings.by_item, left, effects.users, ratings.patterns,
-            prior=_inverse(effects.item_prior)[None], threads=threads,
-        ),
-    )  # fmt: skip
-    prior = noise_prior(
-        effects.noise[None], np.full(len(effects.users), strength), SMALLEST_VARIANCE
-    )
-    bound = _bound_of_effects(effects, sums)
-    bound += update_noise(
-        noise, ratings.by_user, left, users, items, ratings.patterns, prior, threads
-    )
-    _maximise_priors(effects, sums)
-    return bound / len(ratings.values)
+def _round_of_own_noise(passes: Passes, effects: Effects, strength: float) -> float:
+    sums = passes.update_users_by(effects), passes.update_items_by(effects)
+    bound = _bound_of_effects(effects, sums, passes.users)
+    bound += passes.update_noise(effects, strength)
+    _maximise_priors(effects, sums, passes.users)
+    return bound / passes.counts.sum()
 
 
-def _maximise_priors(effects: Effects, sums: tuple[Sums, Sums]) -> None:
+def _maximise_priors(effects: Effects, sums: tuple[Sums, Sums], users: int) -> None:
     """Set Σ_a and Σ_b to what makes the expected moments most likely."""
-    effects.user_prior[...] = _shrunk(sums[0].moment.sum(axis=0), len(effects.users))
-    effects.item_prior[...] = _shrunk(sums[1].moment.sum(axis=0), len(effects.items))
+    effects.user_prior[...] = _shrunk(sums[0].moment, users)
+    effects.item_prior[...] = _shrunk(sums[1].moment, len(effects.items))
 
 
-def _maximise(
-    effects: Effects,
-    sums: tuple[Sums, Sums],
-    moments: Floats,
-    totals: Floats,
-    P: Floats,
-    ratings: CrossedRatings,
-) -> None:
-    """Set μ, Σ_a, Σ_b and Σ_e to what makes the expected moments most likely."""
-    present = ratings.patterns.present
-    counts = np.bincount(ratings.patterns.of_rows, minlength=len(present)).astype(np.float64)
-    _maximise_priors(effects, sums)
+def _maximise(effects: Effects, moments: Floats, totals: Floats, P: Floats, passes: Passes) -> None:
+    """Set μ and Σ_e to what makes the expected moments most likely."""
+    present, counts = passes.present, passes.counts
     # μ: Σ n_p P_p (μ_new − μ) = Σ P_p Σ ê.
     system = np.einsum("p,pjk->jk", counts, P)
     # An aspect that nobody has rated keeps its level.
@@ -267,7 +242,8 @@ def _completed(moments: Floats, counts: Floats, noise: Floats, P: Floats) -> Flo
     return np.asarray((known + counts[:, None, None] * unknown).sum(axis=0))
 
 
-def _inverse(matrix: Floats) -> Floats:
+def inverse(matrix: Floats) -> Floats:
+    """Return the inverse of a covariance."""
     return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
@@ -277,7 +253,7 @@ def _shrunk(moment: Floats, count: float) -> Floats:
 
 
 def _penalty(covariance: Floats, count: float) -> float:
-    return float(SMALLEST_VARIANCE * count * np.trace(_inverse(covariance)) / 2)
+    return float(SMALLEST_VARIANCE * count * np.trace(inverse(covariance)) / 2)
 
 
 def _bound_of_noise(effects: Effects, moments: Floats, P: Floats, counts: Floats) -> float:
@@ -291,15 +267,15 @@ def _bound_of_noise(effects: Effects, moments: Floats, P: Floats, counts: Floats
     return float(total) - _penalty(effects.noise, counts.sum())
 
 
-def _bound_of_effects(effects: Effects, sums: tuple[Sums, Sums]) -> float:
+def _bound_of_effects(effects: Effects, sums: tuple[Sums, Sums], users: int) -> float:
     """Return how far the posteriors of effects are from their priors: what a bound loses by it."""
-    total = 0.0
-    for part, prior, rows in zip(
-        sums, (effects.user_prior, effects.item_prior), (effects.users, effects.items), strict=True
+    total, sizes = 0.0, (users, len(effects.items))
+    for part, prior, size in zip(
+        sums, (effects.user_prior, effects.item_prior), sizes, strict=True
     ):
         K = len(prior)
-        moment, determinant = part.moment.sum(axis=0), part.log_determinant.sum()
+        moment, determinant = part.moment, part.log_determinant
         fit = np.trace(np.linalg.solve(prior, moment))
-        total += (determinant + len(rows) * (K - np.linalg.slogdet(prior)[1]) - fit) / 2
-        total -= _penalty(prior, len(rows))
+        total += (determinant + size * (K - np.linalg.slogdet(prior)[1]) - fit) / 2
+        total -= _penalty(prior, size)
     return float(total)

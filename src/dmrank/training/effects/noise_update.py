@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dmrank.compiled.compiling import cached, compiled, spliced
-from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Bools, Float32s, Floats
 from dmrank.training.effects.blocks import Patterns, Side
 from dmrank.training.effects.own_noise import TASKS, OwnNoise, Posteriors, precision
+from dmrank.training.sums import Piece, add_up, for_parts, whole_blocks
 
 
 class NoisePrior(NamedTuple):
@@ -81,19 +81,31 @@ def update_noise(
     float
         E[ln p(r | effects, Σ_u)] + ln p(Σ_u) of all users, with Σ_u as they were.
     """
+    lost = (
+        update_noise_parts(piece, noise, side, left, (users, items), patterns, prior, threads)
+        for piece in whole_blocks(len(side.pointer) - 1, TASKS)
+    )
+    return -add_up(float(parts.sum()) for parts in lost) / 2
+
+
+def update_noise_parts(
+    piece: Piece,
+    noise: OwnNoise,
+    side: Side,
+    left: Floats,
+    effects: tuple[Posteriors, Posteriors],
+    patterns: Patterns,
+    prior: NoisePrior,
+    threads: int | None,
+) -> Floats:
+    """Do what `update_noise` does for the users of a piece; return −2 × the sums of its parts."""
     parts = np.zeros(TASKS)
-    size = len(side.pointer) - 1
-    per_task = -(-size // TASKS)
-    for_ranges(
-        lambda start, stop: _noise_range(
-            (start, stop, start // per_task), noise, side, left, (users, items), patterns, prior,
-            parts,
-        ),
-        size,
-        per_task,
+    for_parts(
+        lambda part: _noise_range(part, noise, side, left, effects, patterns, prior, parts),
+        piece,
         threads,
-    )  # fmt: skip
-    return float(-parts.sum() / 2)
+    )
+    return parts
 
 
 @cached

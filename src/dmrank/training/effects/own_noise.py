@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dmrank.compiled.compiling import cached, compiled
-from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import AnyFloats, Bools, Codes, Float32s, Floats
 from dmrank.training.effects.blocks import (
     Patterns,
@@ -22,6 +21,7 @@ from dmrank.training.effects.blocks import (
     keep_posterior,
     start_system,
 )
+from dmrank.training.sums import Piece, for_parts, sum_blocks, whole_blocks
 
 #: Parts that sums are taken in, whatever the number of threads.
 TASKS = 64
@@ -76,22 +76,35 @@ def update_effects_by(
     `prior` has one matrix for all, or one for each user (or item) that is updated.
     `spread` of the sums stays empty: `noise_update` reads the covariances themselves.
     """
-    size, K = own.means.shape
-    sums = Sums(np.zeros((TASKS, K, K)), np.zeros((TASKS, 0, K, K)), np.zeros(TASKS))
-    per_task = -(-size // TASKS)
-    for_ranges(
-        lambda start, stop: _update_range(
-            (start, stop, start // per_task),
-            own,
-            side,
-            (left, other_effects),
-            patterns,
-            noise,
-            prior,
-            sums,
-        ),
-        size,
-        per_task,
+    return sum_blocks(
+        Sums(*(each.sum(axis=0) for each in sums))
+        for sums in (
+            update_parts_by(
+                piece, noise, own, side, left, other_effects, patterns, prior=prior, threads=threads
+            )
+            for piece in whole_blocks(len(own.means), TASKS)
+        )
+    )
+
+
+def update_parts_by(
+    piece: Piece,
+    noise: OwnNoise,
+    own: Posteriors,
+    side: Side,
+    left: Floats,
+    other_effects: Floats,
+    patterns: Patterns,
+    *,
+    prior: Floats,
+    threads: int | None,
+) -> Sums:
+    """Do what `update_effects_by` does for the users of a piece; return the sums of its parts."""
+    sums = Sums.zero(TASKS, 0, own.means.shape[1])
+    given = (left, other_effects)
+    for_parts(
+        lambda part: _update_range(part, own, side, given, patterns, noise, prior, sums),
+        piece,
         threads,
     )
     return sums

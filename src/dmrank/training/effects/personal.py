@@ -9,9 +9,10 @@ import numpy as np
 from dmrank.support.arrays import AnyFloats, Array, Arrays, Codes, Float32s, Floats, Int64s
 from dmrank.support.layouts import Kept, Shapes, codes, floats, length_of, pointer, spans
 from dmrank.training.least_squares import item_weights
-from dmrank.training.least_squares.item_regression import SparseRows, gram, regress
+from dmrank.training.least_squares.item_regression import SparseRows
 from dmrank.training.least_squares.item_weights import ItemWeights
-from dmrank.training.least_squares.pruned_weights import prune
+from dmrank.training.least_squares.regression import Ridge
+from dmrank.training.least_squares.spread_items import regress_items
 
 #: A slope has to be so many times its standard error to count.
 _SURE = 2.0
@@ -56,8 +57,8 @@ def regress_left(
         Number of threads.
     """
     variance = max(float(np.square(rows.values).mean()), 1e-9)
-    weights = regress(gram(rows, n_items, threads), regularization * variance, threads)
-    return weights if weights_per_item is None else prune(weights, weights_per_item).weights
+    ridge = Ridge(regularization * variance)
+    return regress_items(rows, n_items, ridge, weights_per_item, threads).weights
 
 
 def spans_of(pointer: Int64s, users: int) -> Int64s:

@@ -7,19 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from dmrank.compiled.compiling import cached
-from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Codes, Floats
 from dmrank.training.effects.blocks import Patterns, count_tasks
+from dmrank.training.sums import Piece, for_parts, sum_blocks, whole_blocks
 
 
 class Residuals(NamedTuple):
-    """Sums over rating vectors of what no effect explains, part by part.
+    """Sums over rating vectors of what no effect explains: of each part of a block, or altogether.
 
     Attributes
     ----------
-    outer : float array, tasks × patterns × K × K
+    outer : float array, (parts ×) patterns × K × K
         Σ ê êᵀ over the rating vectors of each pattern, ê = r − μ − a − b, 0 where missing.
-    total : float array, tasks × patterns × K
+    total : float array, (parts ×) patterns × K
         Σ ê.
     """
 
@@ -45,20 +45,29 @@ def sum_residuals(
     patterns, threads
         See `update_effects`.
     """
-    (n, K), tasks = left.shape, count_tasks(patterns)
-    sums = Residuals(
-        np.zeros((tasks, len(patterns.present), K, K)),
-        np.zeros((tasks, len(patterns.present), K)),
+    parts = count_tasks(patterns)
+    return sum_blocks(
+        Residuals(*(each.sum(axis=0) for each in sums))
+        for sums in (
+            sum_parts(piece, parts, left, codes, effects, patterns, threads)
+            for piece in whole_blocks(len(left), parts)
+        )
     )
-    per_task = -(-n // tasks)
-    for_ranges(
-        lambda start, stop: _sum_range(
-            (start, stop, start // per_task), left, codes, effects, patterns, sums
-        ),
-        n,
-        per_task,
-        threads,
-    )
+
+
+def sum_parts(
+    piece: Piece,
+    parts: int,
+    left: Floats,
+    codes: tuple[Codes, Codes],
+    effects: tuple[Floats, Floats],
+    patterns: Patterns,
+    threads: int | None,
+) -> Residuals:
+    """Do what `sum_residuals` does for the rows of a piece; return the sums of so many parts."""
+    found, K = len(patterns.present), left.shape[1]
+    sums = Residuals(np.zeros((parts, found, K, K)), np.zeros((parts, found, K)))
+    for_parts(lambda part: _sum_range(part, left, codes, effects, patterns, sums), piece, threads)
     return sums
 
 

@@ -19,15 +19,23 @@ import numpy as np
 from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.data.rows import group_rows
-from dmrank.ranking.top_n import TopN, no_items, push
+from dmrank.ranking.top_n import TopN, push
 from dmrank.support.arrays import Codes, Floats, Int32s, Int64s
 from dmrank.training.least_squares.item_regression import SparseRows
 
 _ITEMS_PER_TASK = 64
 
 
-class _Rated(NamedTuple):
-    """Who rated each item and what each user rated, flat with pointers."""
+class RatedRange(NamedTuple):
+    """Who rated each of some items that follow each other, and all that these users rated.
+
+    Attributes
+    ----------
+    item_pointer, users : int arrays
+        Users of the n-th item are ``users[item_pointer[n]:item_pointer[n + 1]]``.
+    user_pointer, items : int arrays
+        The same of each user.
+    """
 
     item_pointer: Int64s
     users: Int32s
@@ -35,65 +43,65 @@ class _Rated(NamedTuple):
     items: Codes
 
 
-def cooccurrence(
-    pointer: Int64s,
-    items: Codes,
-    n_items: int,
-    *,
-    exponent: float,
-    neighbours: int,
-    threads: int | None,
-) -> SparseRows:
-    """Return B, row by row with ascending columns.
+def popularity_held_back(items: Codes, n_items: int, exponent: float) -> Floats:
+    """Return n_i^−e of each item."""
+    counts = np.bincount(items, minlength=n_items).astype(np.float64)
+    return np.asarray(np.power(np.maximum(counts, 1), -exponent))
+
+
+def rated_range(pointer: Int64s, items: Codes, n_items: int) -> RatedRange:
+    """Return the range of all items."""
+    order, item_pointer = group_rows(items, n_items)
+    row_users = np.repeat(np.arange(len(pointer) - 1, dtype=np.int32), np.diff(pointer))
+    return RatedRange(item_pointer, row_users[order], pointer, items)
+
+
+def find_neighbours(
+    first: int, rated: RatedRange, held_back: Floats, kept: TopN, threads: int | None
+) -> None:
+    """Find the largest weights in the columns of a range of items.
 
     Parameters
     ----------
-    pointer, items : int arrays
-        Items of user u are ``items[pointer[u]:pointer[u + 1]]``.
-    n_items : int
-        Number of items.
-    exponent : float
-        How much popular items are held back [e].
-    neighbours : int
-        The most weights of a column.
+    first : int
+        The first item of the range.
+    rated : RatedRange
+        Who rated its items.
+    held_back : float array
+        n_i^−e of all items.
+    kept : TopN
+        Where they are put, a row for each item of the range.
     threads : int or None
         Number of threads.
-
-    Examples
-    --------
-    >>> pointer, items = np.array([0, 2, 4, 5]), np.int32([0, 1, 0, 1, 2])
-    >>> weights = cooccurrence(pointer, items, 3, exponent=0.5, neighbours=2, threads=1)
-    >>> weights.pointer, weights.items, weights.values.round(3)
-    (array([0, 1, 2, 2]), array([1, 0], dtype=int32), array([0.354, 0.354], dtype=float32))
     """
-    counts = np.bincount(items, minlength=n_items).astype(np.float64)
-    held_back = np.power(np.maximum(counts, 1), -exponent)
-    order, item_pointer = group_rows(items, n_items)
-    row_users = np.repeat(np.arange(len(pointer) - 1, dtype=np.int32), np.diff(pointer))
-    rated = _Rated(item_pointer, row_users[order], pointer, items)
-    kept = no_items(n_items, neighbours)
     for_ranges(
-        lambda start, stop: _columns(start, stop, rated, held_back, kept),
-        n_items,
+        lambda start, stop: _columns(start, stop, first, rated, held_back, kept),
+        len(kept.items),
         _ITEMS_PER_TASK,
         threads,
     )
+
+
+def by_rows(kept: TopN) -> SparseRows:
+    """Return what the columns of B have kept, row by row."""
     column, place = np.nonzero(kept.items >= 0)
     rows = kept.items[column, place]
-    order, row_pointer = group_rows(rows, n_items)
+    order, row_pointer = group_rows(rows, len(kept.items))
     return SparseRows(
         row_pointer, column[order].astype(np.int32), kept.scores[column, place][order]
     )
 
 
 @cached
-def _columns(start: int, stop: int, rated: _Rated, held_back: Floats, kept: TopN) -> None:
+def _columns(
+    start: int, stop: int, first_item: int, rated: RatedRange, held_back: Floats, kept: TopN
+) -> None:
     """Find the neighbours of some items."""
     sums = np.zeros(len(held_back))
     met = np.empty(len(held_back), np.int32)
-    for item in range(start, stop):
-        count = 0
-        for place in range(rated.item_pointer[item], rated.item_pointer[item + 1]):
+    for row in range(start, stop):
+        count, item = 0, first_item + row
+        for place in range(rated.item_pointer[row], rated.item_pointer[row + 1]):
             user = rated.users[place]
             first, last = rated.user_pointer[user], rated.user_pointer[user + 1]
             for other in rated.items[first:last]:
@@ -102,7 +110,7 @@ def _columns(start: int, stop: int, rated: _Rated, held_back: Floats, kept: TopN
                         met[count] = other
                         count += 1
                     sums[other] += 1.0 / (last - first)
-        best = TopN(kept.items[item], kept.scores[item])
+        best = TopN(kept.items[row], kept.scores[row])
         size = int(np.int64(0))  # for a literal 0, Numba compiles `push` once more
         for other in met[:count]:
             weight = sums[other] * held_back[other] * held_back[other] * held_back[item]

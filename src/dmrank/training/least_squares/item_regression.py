@@ -46,13 +46,30 @@ def gram(rows: SparseRows, n_items: int, threads: int | None) -> Float32s:
     users = np.repeat(np.arange(len(rows.pointer) - 1, dtype=np.int32), np.diff(rows.pointer))
     columns = SparseRows(pointer, users[order], rows.values[order])
     products = np.zeros((n_items, n_items), dtype=np.float32)
+    add_rows(columns, rows, products, threads)
+    return products
+
+
+def add_rows(
+    columns: SparseRows, rows: SparseRows, products: Float32s, threads: int | None = None
+) -> None:
+    """Add up XᵀX, or some rows of it.
+
+    Parameters
+    ----------
+    columns : SparseRows
+        Users and values of these items.
+    rows : SparseRows
+        Items and values of all users among them.
+    products : float32 array
+        Where they are added up.
+    """
     for_ranges(
         lambda start, stop: _gram_rows(start, stop, columns, rows, products),
-        n_items,
+        len(products),
         _ITEMS_PER_TASK,
         threads,
     )
-    return products
 
 
 @cached

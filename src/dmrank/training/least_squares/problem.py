@@ -9,6 +9,7 @@ import numpy as np
 from dmrank.compiled.arguments import reading
 from dmrank.data.rows import group_rows
 from dmrank.support.arrays import Codes, Float32s, Floats, Int64s
+from dmrank.training.sums import add_up, blocks_of
 
 if TYPE_CHECKING:
     from dmrank.training.data import TrainingData
@@ -54,7 +55,10 @@ class Prior(NamedTuple):
         >>> Prior(np.array([1.0, 2.0]), np.ones(2)).cost(np.array([[1, 3], [0, 1]], np.float32))
         6.0
         """
-        return float(self.ridge @ np.square(table - self.centre).sum(axis=1))
+        return add_up(
+            float(self.ridge[block] @ np.square(table[block] - self.centre).sum(axis=1))
+            for block in blocks_of(len(table))
+        )
 
 
 class Problem(NamedTuple):

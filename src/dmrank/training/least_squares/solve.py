@@ -17,6 +17,7 @@ from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Float32s, Floats
 from dmrank.training.least_squares.equations import add_ratings, products, solve, solve_range, start
 from dmrank.training.least_squares.problem import Observed, Prior, Problem
+from dmrank.training.sums import add_up, blocks_of, total
 
 if TYPE_CHECKING:
     from dmrank.training.data import TrainingData
@@ -76,7 +77,7 @@ def solve_rows(
     if shared is None:
         shared = np.zeros((table.shape[1], table.shape[1]))
     problem = Problem(observed, others, aspects, prior, shared)
-    return float(minimise_rows(table, problem, threads).sum())
+    return total(minimise_rows(table, problem, threads))
 
 
 def minimise_rows(table: Float32s, problem: Problem, threads: int | None) -> Floats:
@@ -128,7 +129,7 @@ def solve_aspects(
     return least
 
 
-def gram(table: Float32s) -> Floats:
+def gram(table: Float32s, threads: int | None = None) -> Floats:
     """Return Σ_r x_r x_rᵀ over the rows of a table, in double precision.
 
     Examples
@@ -137,5 +138,16 @@ def gram(table: Float32s) -> Floats:
     array([[ 1.,  2.],
            [ 2., 13.]])
     """
-    lower = products(table)
+    blocks = blocks_of(len(table))
+    lower = np.zeros((len(blocks), table.shape[1], table.shape[1]))
+
+    def add(number: int, _: int) -> None:
+        lower[number] = products(table[blocks[number]])
+
+    for_ranges(add, len(blocks), 1, threads)
+    return mirrored(add_up(lower))
+
+
+def mirrored(lower: Floats) -> Floats:
+    """Return a symmetric matrix from its lower triangle."""
     return lower + np.tril(lower, -1).T
