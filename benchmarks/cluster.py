@@ -1,32 +1,39 @@
 """The same work by two threads of one process and by Ray nodes of one core each, in one run.
 
-    python benchmarks/cluster.py                          # needs the extra `ray`
-    python benchmarks/cluster.py --workers 2 4 --users 40000
+    python -m benchmarks.cluster                          # needs the extra `ray`
+    python -m benchmarks.cluster --nodes 2 4 --record     # for docs/cluster.md
 
 Nodes are processes of this machine: what is measured is what a cluster costs, not what more of them
-bring. Each is timed after a run that compiles; times are medians.
+bring. Each is timed after a run that compiles, in turns; times are medians.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
+import os
 import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import ray
+from ray.cluster_utils import Cluster
 
 import dmrank
+from benchmarks.record import write_record
 from dmrank.distributed.lists import write_folded_in_parts, write_list_parts
 from dmrank.distributed.parts import PartSettings
 from dmrank.models.opened import ModelFile
-from dmrank.support.workers import current_workers
+from dmrank.support.workers import current_workers, use_workers
 
+_STORE = 256 << 20
 _ROW = "{:<26}{:>14}{:>16}{:>10}"
 _WORDS = ("great", "terrible", "clean", "rude", "quiet", "tiny", "lovely", "dirty")
 _THINGS = ("room", "staff", "location", "breakfast", "bathroom", "pool", "price", "bed")
@@ -80,15 +87,6 @@ def work(given: argparse.Namespace, folder: Path) -> dict[str, Callable[[], Any]
     }
 
 
-def timed(function: Callable[[], Any], repeats: int) -> float:
-    seconds = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - started)
-    return statistics.median(seconds)
-
-
 def overhead(blocks: int = 200) -> float:
     """Return the milliseconds that a block costs beside its work, on the cluster at hand."""
     workers = current_workers()
@@ -99,13 +97,32 @@ def overhead(blocks: int = 200) -> float:
     return 1_000 * (time.perf_counter() - started) / blocks
 
 
+@contextmanager
+def nodes_of_one_core(count: int) -> Iterator[None]:
+    """Use a cluster of a head without a CPU, and so many nodes of one each."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": _STORE}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    for _ in range(count):
+        cluster.add_node(num_cpus=1, object_store_memory=_STORE, wait=False)
+    cluster.wait_for_nodes()
+    ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.CRITICAL)
+    try:
+        with dmrank.cluster():
+            yield
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--workers", type=int, nargs="+", default=[2])
-    parser.add_argument("--users", type=int, default=20_000)
+    parser.add_argument("--nodes", type=int, nargs="+", default=[2])
+    parser.add_argument("--users", type=int, default=40_000)
     parser.add_argument("--items", type=int, default=2_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="+", help="names of what is timed")
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dmrank-bench-"))
     try:
@@ -116,18 +133,50 @@ def main() -> None:
         }
         for function in chosen.values():
             function()
-        here = {name: timed(function, given.repeats) for name, function in chosen.items()}
-        for workers in given.workers:
-            with dmrank.cluster(f"local:{workers}"):
-                print(f"\n{workers} workers; a block costs {overhead():.1f} ms beside its work")
-                print(_ROW.format("", "all threads", "workers", "speed"))
-                for name, function in chosen.items():
-                    function()
-                    there = timed(function, given.repeats)
-                    shown = f"{here[name]:.2f} s", f"{there:.2f} s", f"{here[name] / there:.0%}"
-                    print(_ROW.format(name, *shown), flush=True)
+        rows = measured(chosen, given)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if given.record:
+        command = f"python -m benchmarks.cluster --nodes {' '.join(map(str, given.nodes))} --record"
+        write_record("cluster", command, rows, ("ray",))
+
+
+def measured(
+    chosen: dict[str, Callable[[], Any]], given: argparse.Namespace
+) -> list[dict[str, str]]:
+    """Time everything by threads and by nodes; print it, and return it as rows of a table."""
+    rows: dict[str, dict[str, str]] = {name: {"work": name} for name in chosen}
+    rows["a block"] = {"work": "a block beside its work", "all threads": ""}
+    for count in given.nodes:
+        column = f"{count} nodes"
+        with nodes_of_one_core(count):
+            rows["a block"][column] = f"{overhead():.1f} ms"
+            print(f"\n{count} nodes; a block costs {rows['a block'][column]} beside its work")
+            print(_ROW.format("", "all threads", "nodes", "speed"))
+            for name, function in chosen.items():
+                function()
+                here, there = in_turns(function, given.repeats)
+                shown = f"{here:.2f} s", f"{there:.2f} s", f"{here / there:.0%}"
+                print(_ROW.format(name, *shown), flush=True)
+                rows[name].setdefault("all threads", shown[0])
+                rows[name][column] = f"{shown[1]} ({shown[2].replace('%', ' %')})"
+    return list(rows.values())
+
+
+def in_turns(function: Callable[[], Any], repeats: int) -> tuple[float, float]:
+    """Return the seconds of something by threads of this process, and by nodes."""
+    seconds: tuple[list[float], list[float]] = [], []
+    for _ in range(repeats):
+        with use_workers(None):
+            seconds[0].append(timed(function))
+        seconds[1].append(timed(function))
+    return statistics.median(seconds[0]), statistics.median(seconds[1])
+
+
+def timed(function: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
 
 
 if __name__ == "__main__":

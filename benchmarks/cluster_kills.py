@@ -1,10 +1,11 @@
-"""Kill nodes and workers of a Ray cluster at random moments, and see that no bit changes.
+"""Disturb a Ray cluster at random moments, and see that no bit changes.
 
-    python benchmarks/cluster_kills.py --times 50 --seed 0      # needs the extra `ray`
+    python -m benchmarks.cluster_kills --times 50 --seed 0      # needs the extra `ray`
 
-A head without a CPU and three nodes of one CPU run on this machine. Lists for everybody, a fit of
-IALS and an evaluation are each disturbed at a random moment of their run: a node is killed (another
-one joins later), or a process that runs tasks is. Results are compared with those of one process.
+A head without a CPU and three nodes of one CPU run on this machine. Extraction, lists for
+everybody, folding in, an evaluation and the fit of a Hurdle are each disturbed at a random moment
+of their run: a node is killed, or a process that runs tasks is, a node is stopped for ten seconds
+(SIGSTOP), or one joins. Results are compared with those of one process.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ import ray
 from ray.cluster_utils import Cluster
 
 import dmrank
-from dmrank.distributed.lists import write_list_parts
+from benchmarks.cluster import make_reviews
+from dmrank.distributed.lists import write_folded_in_parts, write_list_parts
 from dmrank.distributed.parts import PartSettings
 from dmrank.models.opened import ModelFile
 
@@ -53,8 +55,23 @@ def works(folder: Path) -> dict[str, Callable[[], str]]:
         return (target / "manifest.json").read_text()
 
     def fit() -> str:
-        fitted = dmrank.IALS(seed=1, factors=32, patience=20).fit(split.train, split.validation)
-        return hashlib.sha256(fitted.save(folder / "ials.dmrank").read_bytes()).hexdigest()
+        fitted = dmrank.Hurdle(seed=1).fit(split.train, split.validation)
+        return hashlib.sha256(fitted.save(folder / "fitted.dmrank").read_bytes()).hexdigest()
+
+    new, reviews = split.train.filter(users=users[:400]), make_reviews(20_000)
+    polarity = dmrank.learn_polarity(reviews, overall="stars")
+
+    def folding_in() -> str:
+        target = folder / "folded"
+        shutil.rmtree(target, ignore_errors=True)
+        write_folded_in_parts(file, new, 10, {}, PartSettings(target, False, 20))
+        return (target / "manifest.json").read_text()
+
+    def extraction() -> str:
+        digest = hashlib.sha256()
+        found = dmrank.extract_aspects(reviews, overall="stars", polarity=polarity, verbose=False)
+        found.update_digest(digest)
+        return digest.hexdigest()
 
     def evaluation() -> str:
         digest = hashlib.sha256()
@@ -62,30 +79,67 @@ def works(folder: Path) -> dict[str, Callable[[], str]]:
             digest.update(values.tobytes())
         return digest.hexdigest()
 
-    return {"lists": lists, "fit": fit, "evaluation": evaluation}
+    return {
+        "extraction": extraction,
+        "lists": lists,
+        "folding in": folding_in,
+        "evaluation": evaluation,
+        "fit": fit,
+    }
 
 
 def kill_node(cluster: Any) -> None:
     cluster.remove_node(random.choice(sorted(cluster.worker_nodes, key=str)), allow_graceful=False)
 
 
-def kill_worker(cluster: Any) -> None:
-    """Kill a process that runs tasks, if there is one just then."""
-    node = random.choice(sorted(cluster.worker_nodes, key=str))
-    raylet = str(node.all_processes["raylet"][0].process.pid)
+def workers_of(node: Any) -> list[int]:
+    """Return the processes of a node that run tasks: children of its raylet."""
+    raylet, found = str(node.all_processes["raylet"][0].process.pid), []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             title = (stat.parent / "cmdline").read_text()
             parent = stat.read_text().rpartition(")")[2].split()[1]
-            if parent == raylet and title.startswith("ray::_call"):
-                os.kill(int(stat.parent.name), signal.SIGKILL)
-                return
+            if parent == raylet and title.startswith(("ray::_call", "ray::IDLE")):
+                found.append(int(stat.parent.name))
+    return found
+
+
+def kill_worker(cluster: Any) -> None:
+    """Kill a process that runs tasks, if there is one just then."""
+    node = random.choice(sorted(cluster.worker_nodes, key=str))
+    for process in workers_of(node)[:1]:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def stop_node(cluster: Any) -> None:
+    """Stop everything of a node for ten seconds, and let it go on."""
+    node = random.choice(sorted(cluster.worker_nodes, key=str))
+    stopped = [*workers_of(node), node.all_processes["raylet"][0].process.pid]
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for process in stopped:
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
+        if number == signal.SIGSTOP:
+            time.sleep(10)
+
+
+def add_node(cluster: Any) -> None:
+    cluster.add_node(num_cpus=1, object_store_memory=_STORE, wait=False)
 
 
 def fill(cluster: Any) -> None:
-    """Add nodes until there are as many as at the beginning."""
+    """Have as many nodes as at the beginning."""
+    alive = (
+        {node["NodeID"] for node in ray.nodes() if node["Alive"]} if ray.is_initialized() else set()
+    )
+    for node in list(cluster.worker_nodes):
+        # One that was stopped for too long has ended itself; one that was added goes again.
+        is_gone = bool(alive) and node.node_id not in alive
+        if is_gone or len(cluster.worker_nodes) > _NODES:
+            cluster.remove_node(node, allow_graceful=False)
     for _ in range(_NODES - len(cluster.worker_nodes)):
-        cluster.add_node(num_cpus=1, object_store_memory=_STORE, wait=False)
+        add_node(cluster)
     cluster.wait_for_nodes()
 
 
@@ -96,6 +150,9 @@ def disturbed(work: Callable[[], str], act: Callable[[], None], delay: float) ->
         time.sleep(delay)
         act()
         return working.result()
+
+
+ACTS = (kill_node, kill_worker, stop_node, add_node)
 
 
 def main() -> None:
@@ -122,7 +179,7 @@ def main() -> None:
                 assert work() == expected[name]
                 seconds[name] = time.perf_counter() - started
             for _ in range(given.times):
-                name, act = random.choice(sorted(chosen)), random.choice((kill_node, kill_worker))
+                name, act = random.choice(sorted(chosen)), random.choice(ACTS)
                 delay = random.uniform(0, seconds[name])
                 result = disturbed(chosen[name], lambda act=act: act(cluster), delay)
                 same = "the same" if result == expected[name] else "ANOTHER RESULT"
