@@ -1,7 +1,9 @@
 """Model files: what is damaged is refused in one line, and never asked of compiled code."""
 
 import json
+import pickle
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 import dmrank
 from dmrank import Model, ModelFileError, Ratings, UnsupportedError
+from dmrank.cli.check import check_file
 from dmrank.models import MODELS
 from dmrank.support.containers import read_container
 from tests.damage import answer_or_reason, flipped, forged, with_flipped_values
@@ -183,12 +186,30 @@ def test_members_that_are_no_parameters_are_refused(saved, tmp_path: Path) -> No
         assert isinstance(answer_or_reason(lambda path=path: _asked(path)), str)
 
 
-def test_ids_that_are_repeated_are_refused(saved, tmp_path: Path) -> None:
+@pytest.mark.parametrize("side", ["user", "item"])
+def test_ids_that_are_repeated_are_refused(saved, tmp_path: Path, side: str) -> None:
     def change(arrays: dict[str, np.ndarray], _: dict[str, Any]) -> None:
-        arrays["catalogue.items.text"][:6] = arrays["catalogue.items.text"][3:9]
+        text, ends = (arrays[f"catalogue.{side}s.{part}"] for part in ("text", "ends"))
+        second = text[ends[0] : ends[1]].copy()
+        assert len(second) == ends[0]
+        text[: ends[0]] = second
 
     path = forged(saved["itemmean"], tmp_path / "repeated", change)
-    assert "item ids are repeated" in answer_or_reason(lambda: _asked(path))
+    said = f"{side} ids are repeated"
+    assert said in answer_or_reason(lambda: _asked(path))
+    # Also where nobody asks for an id: all of a file is looked at.
+    for look in (check_file, partial(dmrank.load, mapped=False)):
+        assert said in answer_or_reason(lambda look=look: look(path))
+
+
+def test_ids_are_read_when_one_is_asked_for(saved, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmrank.fitted.catalogue._from_bytes", pytest.fail)
+    model = dmrank.load(saved["itemmean"])
+    scores = model.score_block(np.arange(2), np.ones(len(model.aspects), dtype=np.float32))
+    assert scores.shape == (2, len(model.items))
+    monkeypatch.undo()
+    again = pickle.loads(pickle.dumps(model.users))
+    assert again == model.users == dmrank.load(saved["itemmean"]).users
 
 
 def test_a_prior_that_is_no_covariance_is_refused(saved, tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def _model(path: str | os.PathLike[str]) -> str:
 
     model = load(path)
     list(model.arrays.values())
+    model.catalogue.read_ids()
     return f"a fitted {type(model).__name__}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, final, overload
 
@@ -142,10 +142,6 @@ class Ids:
     ----------
     type : {"string", "integer"}
         What they are.
-    series : polars Series
-        The ids as text.
-    values : polars Series
-        The ids as they are.
 
     Examples
     --------
@@ -178,11 +174,45 @@ class Ids:
         ids._take(names, kind, type_)
         return ids
 
+    @classmethod
+    def read_later(cls, read: Callable[[], Ids], count: int, *, kind: Kind, type_: IdType) -> Ids:
+        """Make the map of so many ids that are read when one is first asked for.
+
+        Millions of ids take longer to read than all else of a model, and who only asks by codes
+        (as blocks of work do) never needs them.
+        """
+        ids = cls.__new__(cls)
+        ids.kind, ids.type, ids._count, ids._read = kind, type_, count, read
+        return ids
+
+    #: What reads them, if they were not read yet.
+    _read: Callable[[], Ids]
+
     def _take(self, texts: pl.Series, kind: Kind, type_: IdType) -> None:
         self.kind: Kind = kind
         self.type: IdType = type_
+        self._count = len(texts)
         self.series = texts.rename(kind).rechunk()
         self.values = _integers(self.series, kind) if type_ == "integer" else self.series
+
+    @cached_property
+    def _ids_read(self) -> Ids:
+        return self._read()
+
+    @cached_property
+    def series(self) -> pl.Series:
+        """The ids as text."""
+        return self._ids_read.series
+
+    @cached_property
+    def values(self) -> pl.Series:
+        """The ids as they are."""
+        return self._ids_read.values
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What reads them knows a file, which another process may not have.
+        own = {"kind": self.kind, "type": self.type, "_count": self._count}
+        return own | {"series": self.series, "values": self.values}
 
     def extended(self, names: Sequence[str]) -> Ids:
         """Return the map with further ids, whose codes follow the last one in the given order.
@@ -195,7 +225,7 @@ class Ids:
             raise DataError(f"{self.kind} ids are repeated: give each {self.kind} once")
         new = {name: len(self) + place for place, name in enumerate(names)}
         ids = Ids.__new__(Ids)
-        ids.kind, ids.type = self.kind, self.type
+        ids.kind, ids.type, ids._count = self.kind, self.type, len(self) + len(names)
         ids.series = pl.concat([self.series, texts])
         ids.values = ids.series
         if self.type == "integer":
@@ -212,6 +242,7 @@ class Ids:
         ids.kind, ids.type = self.kind, self.type
         ids.series = self.series[which].rechunk()
         ids.values = self.values[which].rechunk() if self.type == "integer" else ids.series
+        ids._count = len(ids.series)
         return ids
 
     @cached_property
@@ -339,7 +370,7 @@ class Ids:
         return unknown(f"{kind} {name!r} is not in the ratings; {hint}")
 
     def __len__(self) -> int:
-        return len(self.series)
+        return self._count
 
     @overload
     def __getitem__(self, which: int) -> Id: ...

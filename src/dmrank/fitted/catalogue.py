@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from dmrank.ranking import ItemLists, lists_of
 from dmrank.support.arrays import Array, Arrays, Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError, UnknownAspectError, did_you_mean
 from dmrank.support.layouts import Kept, codes, floats, pointer
+from dmrank.support.metadata import A_MODEL, unreadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,11 @@ class Catalogue:
         except ValueError:
             hint = did_you_mean(name, self.aspects)
             raise UnknownAspectError(f"the model has no aspect {name!r}; {hint}") from None
+
+    def read_ids(self) -> None:
+        """Read, and so check, ids that a file was not yet asked for."""
+        for ids in (self.users, self.items):
+            ids.series  # noqa: B018 (read when it is asked for)
 
     def seen_by(self, users: Codes) -> ItemLists:
         """Return what the given users rated in training."""
@@ -116,23 +123,39 @@ class Catalogue:
         aspects: tuple[str, ...],
         primary_aspect: str,
         id_types: Mapping[str, IdType],
+        sizes: Sizes,
+        path: str | os.PathLike[str],
     ) -> Catalogue:
-        """Undo :meth:`to_arrays`; a file has beside them what `id_types` said."""
+        """Undo :meth:`to_arrays`; a file has beside them what `id_types` said.
+
+        Ids of users are read when one is asked for.
+        """
 
         def text(name: str) -> pl.Series:
-            return _from_bytes(arrays[f"catalogue.{name}.text"], arrays[f"catalogue.{name}.ends"])
+            text, ends = arrays[f"catalogue.{name}.text"], arrays[f"catalogue.{name}.ends"]
+            try:
+                return _from_bytes(text, ends)
+            except UnicodeDecodeError as error:
+                raise unreadable(path, A_MODEL, error) from None
 
-        def ids(name: str, kind: Kind) -> Ids:
-            # Codes are positions: the order of the file counts.
-            found = Ids.from_sorted(text(name), kind=kind, type_=id_types[name])
+        def read(name: str, kind: Kind) -> Ids:
+            try:
+                # Codes are positions: the order of the file counts.
+                found = Ids.from_sorted(text(name), kind=kind, type_=id_types[name])
+            except DataError as error:  # no whole numbers
+                raise unreadable(path, A_MODEL, error) from None
             if not found.is_ascending and found.series.n_unique() != len(found):
-                raise DataError(f"{kind} ids are repeated")
+                raise unreadable(path, A_MODEL, f"{kind} ids are repeated")
             return found
+
+        def ids(name: str, kind: Kind, count: int) -> Ids:
+            type_ = id_types[name]
+            return Ids.read_later(partial(read, name, kind), count, kind=kind, type_=type_)
 
         named = "catalogue.item_names.text" in arrays
         return cls(
-            users=ids("users", "user"),
-            items=ids("items", "item"),
+            users=ids("users", "user", sizes.users),
+            items=ids("items", "item", sizes.items),
             aspects=aspects,
             primary_aspect=primary_aspect,
             scale=arrays["catalogue.scale"],

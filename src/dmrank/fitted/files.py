@@ -18,13 +18,12 @@ from dmrank.support.containers import Container, read_container, write_container
 from dmrank.support.errors import ModelFileError
 from dmrank.support.layouts import checked_arrays
 from dmrank.support.lazy_arrays import LazyArrays
-from dmrank.support.metadata import Metadata, unreadable
+from dmrank.support.metadata import A_MODEL, Metadata, unreadable
 from dmrank.support.version import __version__
 
 #: Arrays of a file that are not the model's own.
 _SHARED = ("catalogue.", "calibration.")
 _SIDES = ("users", "items")
-A_MODEL = "a model"
 
 
 class ModelMetadata(Metadata):
@@ -83,11 +82,16 @@ def read_model(path: str | os.PathLike[str], *, mapped: bool = True) -> SavedMod
         Catalogue.layout(sizes) | Calibration.layout(sizes.users, sizes.aspects),
         path,
     )
-    try:
-        types = cast("dict[str, IdType]", about.ids)
-        catalogue = Catalogue.from_arrays(shared, tuple(about.aspects), about.primary_aspect, types)
-    except ValueError as error:  # ids that are repeated, or are no text
-        raise unreadable(path, A_MODEL, error) from None
+    catalogue = Catalogue.from_arrays(
+        shared,
+        tuple(about.aspects),
+        about.primary_aspect,
+        cast("dict[str, IdType]", about.ids),
+        sizes,
+        path,
+    )
+    if not mapped:
+        catalogue.read_ids()
     return SavedModel(
         kind=about.model,
         config=about.config,

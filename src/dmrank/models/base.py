@@ -37,7 +37,7 @@ from dmrank.fitted.calibrating import calibrate_model
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
-from dmrank.fitted.files import A_MODEL, read_model, write_model
+from dmrank.fitted.files import read_model, write_model
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.record import FitRecord
 from dmrank.fitted.warm_start import SHAPES, WarmStart
@@ -46,7 +46,7 @@ from dmrank.models.config import Config, make_config
 from dmrank.support.arrays import Float32s, Floats
 from dmrank.support.errors import ConfigError, DataError, ModelFileError, UnsupportedError
 from dmrank.support.layouts import checked_arrays
-from dmrank.support.metadata import unreadable
+from dmrank.support.metadata import A_MODEL, unreadable
 from dmrank.support.progress import say
 from dmrank.support.shown import html
 from dmrank.support.workers import current_workers

@@ -86,6 +86,7 @@ class Served:
         model = load(path)
         if isinstance(model.arrays, LazyArrays):
             model.arrays.make_all()
+        model.catalogue.read_ids()
         model.config = model.config.model_copy(update={"threads": 1})
         mark = fingerprint(path)
         served = cls(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -27,6 +27,9 @@ class Metadata(BaseModel):
             first = error.errors(include_url=False)[0]
             where = ".".join(str(part) for part in first["loc"])
             raise unreadable(path, cls.content, f"{where or 'header'}: {first['msg']}") from None
+
+
+A_MODEL: Final = "a model"
 
 
 def unreadable(path: str | os.PathLike[str], content: str, reason: object) -> ModelFileError:
