@@ -3,9 +3,11 @@
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import anyio
+import httpx2 as httpx
 import jsonschema_rs
 import pytest
 from starlette.testclient import TestClient
@@ -208,6 +210,43 @@ def test_too_many_lists_at_once_are_refused_and_the_rest_answered(
     assert "try again later" in problem(refused, 503)
     assert refused.headers["retry-after"] == "1"
     assert client.post("/v1/recommend", json={"users": users[:4], "n": 1}).status_code == 200
+
+
+def test_a_worker_answers_four_thousand_requests_at_once_and_refuses_more(
+    client: TestClient,
+) -> None:
+    async def ask() -> tuple[list[httpx.Response], httpx.Response, httpx.Response]:
+        complete = anyio.Event()
+
+        async def slow_body() -> AsyncIterator[bytes]:
+            await complete.wait()
+            yield json.dumps({"user": "u000003", "n": 0}).encode()
+
+        async def begin() -> None:
+            answers.append(await asking.post("/v1/recommend", content=slow_body()))
+
+        answers: list[httpx.Response] = []
+        transport = httpx.ASGITransport(client.app)
+        async with (
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as asking,
+            anyio.create_task_group() as tasks,
+        ):
+            for _ in range(4_000):
+                tasks.start_soon(begin)
+            await anyio.wait_all_tasks_blocked()
+            refused = await asking.get(LIST)
+            complete.set()
+            while len(answers) < 4_000:
+                await anyio.sleep(0.01)
+            afterwards = await asking.get(LIST)
+        return answers, refused, afterwards
+
+    answers, refused, afterwards = anyio.run(ask)
+    assert "too many requests are being answered" in problem(refused, 503)
+    assert refused.headers["retry-after"] == "1"
+    # Lists of no length: these were read to their end, and told so.
+    assert {answer.status_code for answer in answers} == {422}
+    assert afterwards.status_code == 200
 
 
 def test_the_description_is_openapi_and_fits_the_answers(client: TestClient) -> None:

@@ -65,3 +65,10 @@ def test_without_a_good_copy_it_is_told_what_is_wrong_with_the_latest(
     copies.add(garbage)
     with pytest.raises(ModelFileError, match="is not a file of dmrank"):
         open_latest(copies)
+
+
+def test_workers_open_a_copy_one_after_the_other(copies: Copies) -> None:
+    with copies.turn() as first, copies.turn() as second:
+        assert (first, second) == (True, False)
+    with copies.turn() as again:
+        assert again

@@ -7,10 +7,13 @@ it open keeps it.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +21,7 @@ from dmrank.support.errors import ModelFileError, WriteError
 from dmrank.support.files import atomic_path
 
 _SUFFIX = ".dmrank"
+_TURN = "turn"
 
 
 class Stamp(NamedTuple):
@@ -98,6 +102,23 @@ class Copies:
     def file(self, number: int) -> Path:
         """Return the path of a copy."""
         return self.folder / f"{number}{_SUFFIX}"
+
+    @contextmanager
+    def turn(self) -> Iterator[bool]:
+        """Let one worker at a time open a copy; False: another one is at it.
+
+        To open a model takes a core. On all of them at once nothing would be left for answers.
+        """
+        lock = os.open(self.folder / _TURN, os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = True
+        except BlockingIOError:
+            is_ours = False
+        try:
+            yield is_ours
+        finally:
+            os.close(lock)
 
     def say_good(self, number: int) -> None:
         """Note that a copy could be opened."""

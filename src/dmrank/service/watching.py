@@ -113,20 +113,27 @@ class Watcher:
                 logger.exception("the watcher has failed, and goes on")
 
     def _look_for_model(self) -> None:
-        latest = max(self._copies.numbers(), default=0)
-        if latest <= self._seen:
+        if max(self._copies.numbers(), default=0) <= self._seen:
             return
-        self._seen = latest
-        try:
-            served = open_copy(self._copies, latest)
-        except Exception as error:
-            _report(error)
+        with self._copies.turn() as is_ours:
+            served = self._opened() if is_ours else None
+        if served is None:
             return
         self._loop.call_soon_threadsafe(self._service.serve, served)
         logger.info("another model is served", extra={"model": served.version})
         # What of the old one refers to itself would stay in memory, and its file on the disk.
         self._stopped.wait(_GRACE)
         gc.collect()
+
+    def _opened(self) -> Served | None:
+        """Return the model of the latest copy, if it is good."""
+        # Those that were there when the turn was waited for may be gone.
+        self._seen = max(self._copies.numbers())
+        try:
+            return open_copy(self._copies, self._seen)
+        except Exception as error:
+            _report(error)
+            return None
 
     def _look_for_keys(self) -> None:
         stamp = self._keys_stamp()
