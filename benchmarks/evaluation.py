@@ -134,6 +134,7 @@ def main() -> None:
     parser.add_argument("--ratings", type=int, default=1_057_217)
     parser.add_argument("--peer-users", type=int, default=2_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     arguments = parser.parse_args()
     made = dmrank.make_ratings(arguments.users, arguments.items, arguments.ratings, seed=0)
     split = made.ratings.split(seed=0)
@@ -146,7 +147,8 @@ def main() -> None:
     whole = [time_ours(model, split)[0] for _ in range(arguments.repeat)]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{split}\n{len(split.train.aspects)} aspects, {', '.join(METRICS)}")
-    print(f"dmrank, everything: {_seconds(whole)} s; peak memory {peak:.2f} GB")
+    everything = f"{_seconds(whole)} s"
+    print(f"dmrank, everything: {everything}; peak memory {peak:.2f} GB")
 
     import cornac
 
@@ -167,6 +169,24 @@ def main() -> None:
         f"per list: dmrank (everything) {per_list * 1e6:.1f} µs, "
         f"Cornac {peer_per_list * 1e6:.1f} µs: {ratio:.0f}×"
     )
+    if arguments.record:
+        from benchmarks.record import write_record
+
+        one, other = (statistics.median(run[0] for run in runs) for runs in (ours, theirs))
+        part = f"one aspect, {arguments.peer_users:,} users"
+        cells = [
+            ("everything", everything, "", ""),
+            (
+                "a list",
+                f"{per_list * 1e6:.1f} µs",
+                f"{peer_per_list * 1e6:.1f} µs",
+                f"{ratio:.0f}×",
+            ),
+            (part, f"{one:.2f} s", f"{other:.2f} s", f"{other / one:.1f}×"),
+            ("peak memory of the process", f"{peak:.2f} GB", "", ""),
+        ]
+        rows = [dict(zip(("", "dmrank", "Cornac", "ratio"), row, strict=True)) for row in cells]
+        write_record("evaluation", "python -m benchmarks.evaluation --record", rows, ("cornac",))
 
 
 def _seconds(values: list[float]) -> str:

@@ -29,7 +29,8 @@ LEFT_OUT_USERS, LEFT_OUT_ITEMS = 400, 150
 STUDENT = {"family": "student", "hard_negatives": 5, "covariance": "identity"}
 
 
-def measure_speed() -> None:
+def measure_speed() -> list[dict[str, str]]:
+    """Print how long folding in takes, and return it as rows of a table."""
     ratings = dmrank.make_ratings(100_005, 17_257, 1_057_217, seed=0).ratings
     print(f"{ratings}, 10 factors; median and 95th percentile of 200 users with 10 ratings each")
     models: dict[str, dmrank.Model] = {
@@ -38,21 +39,25 @@ def measure_speed() -> None:
         "MBPR": dmrank.MBPR(iterations=20),
         "IALS": dmrank.IALS(factors=10, iterations=1),
     }
+    rows = []
     for name, model in models.items():
         model.fit(ratings)
-        times: dict[str, list[float]] = {"fold in": [], "and a list": [], "an item": []}
+        times: dict[str, list[float]] = {"a user": [], "and a first list": [], "an item": []}
         for seed in range(201):
             user, item = (_ten_ratings(ratings, seed, new) for new in ("user", "item"))
             started = time.perf_counter()
             view = model.fold_in(user)
-            times["fold in"].append(time.perf_counter() - started)
+            times["a user"].append(time.perf_counter() - started)
             view.recommend("new")
-            times["and a list"].append(time.perf_counter() - started)
+            times["and a first list"].append(time.perf_counter() - started)
             started = time.perf_counter()
             model.fold_in(item, of="items")
             times["an item"].append(time.perf_counter() - started)
-        shown = [f"{what} {_middle_and_high(seconds[1:])}" for what, seconds in times.items()]
-        print(f"{name:40} {'   '.join(shown)}", flush=True)
+        shown = {what: _middle_and_high(seconds[1:]) for what, seconds in times.items()}
+        told = "   ".join(f"{what} {each}" for what, each in shown.items())
+        print(f"{name:40} {told}", flush=True)
+        rows.append({"model": name, **shown})
+    return rows
 
 
 def _middle_and_high(seconds: list[float]) -> str:
@@ -150,10 +155,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--quality", action="store_true")
+    parser.add_argument("--record", action="store_true", help="keep the speed, for the docs")
     parser.add_argument("--iterations", type=int, default=8_000)
     arguments = parser.parse_args()
     if arguments.speed or not arguments.quality:
-        measure_speed()
+        rows = measure_speed()
+        if arguments.record:
+            from benchmarks.record import write_record
+
+            write_record("fold-in", "python -m benchmarks.fold_in --speed --record", rows)
     if arguments.quality or not arguments.speed:
         measure_quality(arguments.iterations)
 

@@ -101,7 +101,8 @@ def measure(tool: str, path: Path) -> dict[str, float]:
     return json.loads(done.stdout)
 
 
-def compare(name: str, path: Path, repeat: int) -> None:
+def compare(name: str, path: Path, repeat: int) -> list[dict[str, str]]:
+    """Print what both took, and return it as rows of a table."""
     # In turns, so that a busy moment of the machine hits both.
     turns = [(measure("dmrank", path), measure("pandas", path)) for _ in range(repeat)]
     ours, theirs = (
@@ -110,15 +111,23 @@ def compare(name: str, path: Path, repeat: int) -> None:
     )
     for rows in ("rows", "core rows", "train rows"):
         assert ours[rows] == theirs[rows], f"{rows} differ: {ours[rows]} and {theirs[rows]}"
-    print(f"\n{name}: {int(ours['rows']):,} rows, median of {repeat}")
-    print(f"{'':16}{'dmrank':>10}{'pandas':>10}{'ratio':>8}")
-    for part in ("read", "core and split", "total"):
-        ratio = theirs[part] / ours[part]
-        print(f"{part:16}{ours[part]:9.2f}s{theirs[part]:9.2f}s{ratio:7.1f}×")
-    print(f"{'peak memory':16}{ours['memory'] / 1e6:8.0f}MB{theirs['memory'] / 1e6:8.0f}MB", end="")
-    print(f"{theirs['memory'] / ours['memory']:7.1f}×")
-    share = ours["memory"] / ours["arrays"]
-    print(f"peak memory of dmrank is {share:.1f} times its final arrays", flush=True)
+    data = f"{name}, {int(ours['rows']):,} rows"
+    units = {"read": "s", "core and split": "s", "total": "s", "memory": "MB", "arrays": "MB"}
+    rows = []
+    for part, unit in units.items():
+        size, digits = (1, 2) if unit == "s" else (1e6, 0)
+        has_peer = part != "arrays"
+        rows.append(
+            {
+                "data": data,
+                "part": {"memory": "peak memory", "arrays": "final arrays"}.get(part, part),
+                "dmrank": f"{ours[part] / size:,.{digits}f} {unit}",
+                "pandas": f"{theirs[part] / size:,.{digits}f} {unit}" if has_peer else "",
+                "ratio": f"{theirs[part] / ours[part]:.1f}×" if has_peer else "",
+            }
+        )
+        print("{data:40}{part:16}{dmrank:>12}{pandas:>12}{ratio:>8}".format(**rows[-1]), flush=True)
+    return rows
 
 
 def write_large_csv(path: Path, rows: int) -> None:
@@ -136,18 +145,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     parser.add_argument("--run", nargs=2, metavar=("TOOL", "FILE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.run:
         tool, path = arguments.run
         print(json.dumps((run_dmrank if tool == "dmrank" else run_pandas)(path)))
         return
-    if SHARED.exists():
-        compare("beeradvocate.parquet", SHARED, arguments.repeat)
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.csv"
         write_large_csv(path, arguments.rows)
-        compare("synthetic csv", path, arguments.repeat)
+        rows += compare("synthetic csv", path, arguments.repeat)
+    if SHARED.exists():
+        rows += compare("beeradvocate.parquet", SHARED, arguments.repeat)
+    if arguments.record:
+        from benchmarks.record import write_record
+
+        write_record("ratings", "python -m benchmarks.ratings --record", rows, ("pandas",))
 
 
 if __name__ == "__main__":

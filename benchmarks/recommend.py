@@ -59,7 +59,10 @@ def timed(runs: dict[str, Callable[[], object]], repeats: int = REPEATS) -> dict
 # Beside implicit.
 
 
-def compare_with_implicit(users: int, items: int, ratings: int, threads: int) -> None:
+def compare_with_implicit(
+    users: int, items: int, ratings: int, threads: int
+) -> list[dict[str, str]]:
+    """Print lists a second of both, and return them as rows of a table."""
     data = dmrank.make_ratings(users, items, ratings, seed=0).ratings.compact()
     model = dmrank.IALS(factors=FACTORS, iterations=5, threads=threads, seed=0).fit(data)
     print(f"{data}, {FACTORS} factors, {threads} threads")
@@ -82,14 +85,18 @@ def compare_with_implicit(users: int, items: int, ratings: int, threads: int) ->
         }
     )
     best = min(took for name, took in seconds.items() if name.startswith("implicit"))
-    print(_ROW.format("", "users/s", "ratio"))
+    rows = [{"": "", "users/s": "users/s", "ratio": "ratio"}]
     for name, took in seconds.items():
-        print(_ROW.format(name, f"{len(names) / took:,.0f}", f"{best / took:.1f}×"))
+        rate = f"{len(names) / took:,.0f}"
+        rows.append({"": name, "users/s": rate, "ratio": f"{best / took:.1f}×"})
+    for row in rows:
+        print(_ROW.format(*row.values()))
     print_single(model, names)
     some = names[:2_000]
     dmr = dmrank.DMR(factors=FACTORS, iterations=500, threads=threads, seed=0).fit(data)
     by_all = timed({"all": lambda: dmr.recommend(some, LENGTH, by="all")})["all"]
     print(_ROW.format('DMR, recommend(by="all")', f"{len(some) / by_all:,.0f}", ""), flush=True)
+    return rows[1:]
 
 
 def implicit_lists(
@@ -169,7 +176,8 @@ def clustered_factors(users: int, items: int, rng: np.random.Generator) -> Vecto
 FACTOR_KINDS = {"normal": normal_factors, "clustered": clustered_factors}
 
 
-def measure_index(kind: str, items: int, threads: int) -> None:
+def measure_index(kind: str, items: int, threads: int) -> list[dict[str, str]]:
+    """Print what an index gains and loses, and return it as rows of a table."""
     rng = np.random.default_rng(0)
     users = items // 10  # so that everybody has seen ten items
     model = GivenFactors(threads=threads)
@@ -191,6 +199,7 @@ def measure_index(kind: str, items: int, threads: int) -> None:
     row = "{:>10}{:>10}{:>14}{:>14}{:>9}{:>14}{:>14}{:>9}"
     print(row.format("", "", "1,000 users,", "users/s", "", "one user,", "ms", ""))
     print(row.format("probes", "recall", "exact", "index", "ratio", "exact", "index", "ratio"))
+    rows = []
     for share in PROBED:
         index.probes = round(share * index.clusters)
         found = index.recommend(asked, LENGTH)["item"].to_numpy().reshape(-1, LENGTH)
@@ -207,21 +216,21 @@ def measure_index(kind: str, items: int, threads: int) -> None:
             },
             repeats=50,
         )
-        print(
-            row.format(
-                index.probes,
-                f"{recall(exact, found):.3f}",
-                *(f"{len(asked) / many[name]:,.0f}" for name in ("exact", "index")),
-                f"{many['exact'] / many['index']:.1f}×",
-                *(f"{1e3 * one[name]:.2f}" for name in ("exact", "index")),
-                f"{one['exact'] / one['index']:.1f}×",
-            ),
-            flush=True,
-        )
+        told = {
+            "probes": str(index.probes),
+            "recall": f"{recall(exact, found):.3f}",
+            **{f"{n} users/s": f"{len(asked) / took:,.0f}" for n, took in many.items()},
+            "ratio": f"{many['exact'] / many['index']:.1f}×",
+            **{f"one user {n}": f"{1e3 * took:.2f} ms" for n, took in one.items()},
+            "ratio of these": f"{one['exact'] / one['index']:.1f}×",
+        }
+        print(row.format(*told.values()), flush=True)
+        rows.append({"factors": kind, **told})
     if find_spec("hnswlib"):
         codes = model.catalogue.items.codes(exact.ravel()).reshape(exact.shape)
         queries = model.factors.users[model.catalogue.users.codes(asked)]
         measure_hnswlib(model.factors.items, queries, codes, threads)
+    return rows
 
 
 def recall(exact: NDArray[Any], found: NDArray[Any]) -> float:
@@ -258,14 +267,24 @@ def main() -> None:
     parser.add_argument("--ratings", type=int, default=1_057_217)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--index", action="store_true", help="measure the approximate index")
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     arguments = parser.parse_args()
     if arguments.index:
-        for kind in FACTOR_KINDS:
-            measure_index(kind, arguments.items or 1_000_000, arguments.threads)
-        return
-    compare_with_implicit(
-        arguments.users, arguments.items or 17_257, arguments.ratings, arguments.threads
-    )
+        name, option, packages = "index", " --index", ()
+        items = arguments.items or 1_000_000
+        rows = [
+            row for kind in FACTOR_KINDS for row in measure_index(kind, items, arguments.threads)
+        ]
+    else:
+        name, option, packages = "lists", "", ("implicit",)
+        rows = compare_with_implicit(
+            arguments.users, arguments.items or 17_257, arguments.ratings, arguments.threads
+        )
+    if arguments.record:
+        from benchmarks.record import write_record
+
+        command = f"python -m benchmarks.recommend{option} --record"
+        write_record(name, command, rows, packages)
 
 
 if __name__ == "__main__":

@@ -115,7 +115,8 @@ def peak_memory(loss: Loss, *tensors: Tensor) -> int:
     return highest
 
 
-def compare(family: str, scale: str, pairs: int, aspects: int, repeats: int) -> None:
+def compare(family: str, scale: str, pairs: int, aspects: int, repeats: int) -> dict[str, str]:
+    """Print what both took, and return it as a row of a table."""
     generator = torch.Generator().manual_seed(0)
     mean = torch.randn(pairs, aspects, generator=generator).requires_grad_()
     difference = torch.randint(-4, 5, (pairs, aspects), generator=generator).float()
@@ -143,6 +144,15 @@ def compare(family: str, scale: str, pairs: int, aspects: int, repeats: int) -> 
         f"ours {ours:5.2f} ms {memory[1]:5.2f} MB   "
         f"{plain / ours:4.1f} times as fast, {memory[1] / memory[0]:.2f} of the memory"
     )
+    return {
+        "threads": str(torch.get_num_threads()),
+        "Σ given as": f"`{scale}`",
+        "family": family,
+        "plain": f"{plain:.2f} ms",
+        "ours": f"{ours:.2f} ms",
+        "times as fast": f"{plain / ours:.1f}",
+        "of the memory": f"{memory[1] / memory[0]:.2f}",
+    }
 
 
 def main() -> None:
@@ -151,13 +161,20 @@ def main() -> None:
     parser.add_argument("--aspects", type=int, default=8)
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     options = parser.parse_args()
+    rows = []
     for threads in options.threads:
         torch.set_num_threads(threads)
         print(f"{options.pairs:,} pairs, K = {options.aspects}, threads: {threads}")
         for scale in ("covariance", "scale_tril"):
             for family in ("gaussian", "student"):
-                compare(family, scale, options.pairs, options.aspects, options.repeats)
+                row = compare(family, scale, options.pairs, options.aspects, options.repeats)
+                rows.append(row)
+    if options.record:
+        from benchmarks.record import write_record
+
+        write_record("torch-loss", "python -m benchmarks.torch_loss --record", rows, ("torch",))
 
 
 if __name__ == "__main__":

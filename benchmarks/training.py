@@ -242,8 +242,8 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def compare(size: Size, iterations: int, torch_iterations: int) -> None:
-    """Print times and ratios of one run.
+def compare(size: Size, iterations: int, torch_iterations: int) -> list[dict[str, str]]:
+    """Print times and ratios of one run, and return them as rows of a table.
 
     The versions take turns, and each is judged by its best turn: other work on the machine
     would otherwise decide the ratio. PyTorch is given the better of one and two threads.
@@ -265,6 +265,7 @@ def compare(size: Size, iterations: int, torch_iterations: int) -> None:
             times.setdefault(f"loop, {threads}", []).append(parallel_loop(threads))
     best = {name: min(turns) for name, turns in times.items()}
     plain = min(best["plain PyTorch, 1 threads"], best["plain PyTorch, 2 threads"])
+    rows = []
     print(f"{size.users:,} users, {size.items:,} items, {len(problem.data.items):,} ratings,")
     print(f"K = {size.aspects}, {size.factors} factors, two batches of {size.batch:,} pairs\n")
     print(f"{'':<28}{'ms / iteration':>16}{'slowest turn':>14}{'M pairs / s':>13}{'ratio':>8}")
@@ -274,6 +275,15 @@ def compare(size: Size, iterations: int, torch_iterations: int) -> None:
             f"{name:<28}{1e3 * seconds:>16.2f}{1e3 * max(times[name]):>14.2f}"
             f"{2e-6 * size.batch / seconds:>13.2f}{plain / seconds:>8.1f}"
         )
+        rows.append(
+            {
+                "version": name,
+                "ms an iteration": f"{1e3 * seconds:.2f}",
+                "slowest turn": f"{1e3 * max(times[name]):.2f}",
+                "million pairs a second": f"{2e-6 * size.batch / seconds:.2f}",
+                "beside PyTorch's best": f"{plain / seconds:.1f}×",
+            }
+        )
     gain = best["dmrank, 1 threads"] / best["dmrank, 2 threads"]
     ideal = best["loop, 1"] / best["loop, 2"]
     print(
@@ -282,6 +292,7 @@ def compare(size: Size, iterations: int, torch_iterations: int) -> None:
     print(f" ({gain / ideal:.0%})")
     print(f"first call, compiled or from the cache: {first:.1f} s")
     print(f"peak memory before PyTorch: {memory:.0f} MB")
+    return rows
 
 
 def vary(name: str, values: Iterable[int], base: Size) -> Iterator[tuple[int, Size]]:
@@ -326,13 +337,18 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=150, help="per timed run")
     parser.add_argument("--torch-iterations", type=int, default=10)
     parser.add_argument("--small", action="store_true", help="a tenth of the users and items")
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     parser.add_argument("--scaling", action="store_true", help="draw how the cost grows")
     options = parser.parse_args()
     size = Size(users=10_000, items=1_700, ratings=100_000) if options.small else Size()
     if options.scaling:
         draw_scaling(size, options.iterations)
-    else:
-        compare(size, options.iterations, options.torch_iterations)
+        return
+    rows = compare(size, options.iterations, options.torch_iterations)
+    if options.record:
+        from benchmarks.record import write_record
+
+        write_record("training", "python -m benchmarks.training --record", rows, ("torch",))
 
 
 if __name__ == "__main__":

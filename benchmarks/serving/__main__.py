@@ -1,6 +1,6 @@
 """Lists per second, latency and memory of `dmrank serve`, beside other services in one run.
 
-    make bench-serving          # or python -m benchmarks.serving [--quick]
+    make bench-serving          # or python -m benchmarks.serving [--quick] [--record]
 
 100,005 users × 17,257 items × 8 aspects, two workers, a DMR of 10 factors and a Hurdle; FastAPI on
 uvicorn around implicit with the same factors, two workers as well, and Cornac's server, of one
@@ -23,10 +23,12 @@ import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 import dmrank
+from benchmarks.record import write_record
 from benchmarks.serving.load import (
     latency,
     process,
@@ -48,13 +50,50 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="short rounds, for a first look")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--without-peers", action="store_true")
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     options = parser.parse_args()
     seconds = 2 if options.quick else 5
     MODELS.mkdir(parents=True, exist_ok=True)
+    found = {}
     for name, file in fitted().items():
         print(f"\n{name}, {file.stat().st_size / 1e6:.0f} MB")
         peers = name == "DMR" and not options.without_peers
-        measure(file, seconds, options.rounds, quick=options.quick, peers=peers)
+        found[name] = measure(file, seconds, options.rounds, quick=options.quick, peers=peers)
+    if options.record:
+        command = "python -m benchmarks.serving --record"
+        packages = ("granian", "starlette", "msgspec")
+        write_record("serving-rates", command, rate_rows(found), packages)
+        write_record("serving", command, other_rows(found), packages)
+
+
+class Measured(NamedTuple):
+    """What was found of a model: lists a second by what makes them, and the rest in words."""
+
+    rates: dict[str, float]
+    others: dict[str, str]
+
+
+def rate_rows(found: dict[str, Measured]) -> list[dict[str, str]]:
+    """Return lists a second as rows of a table."""
+    rows = []
+    for name in found["DMR"].rates:
+        row = {"lists a second": name}
+        for model, measured in found.items():
+            rates = measured.rates
+            rate, bare = rates.get(name), rates["lists without parts"]
+            row[model] = "" if rate is None else f"{rate:,.0f}"
+            row[f"{model}: ours is"] = "" if rate is None else f"{rates['lists'] / rate:.2f} times"
+            row[f"{model}: ours without parts is"] = (
+                "" if rate is None else f"{bare / rate:.2f} times"
+            )
+        rows.append(row)
+    return rows
+
+
+def other_rows(found: dict[str, Measured]) -> list[dict[str, str]]:
+    """Return latency, memory and the like as rows of a table."""
+    names = found["DMR"].others
+    return [{"": name, **{m: each.others[name] for m, each in found.items()}} for name in names]
 
 
 def fitted() -> dict[str, Path]:
@@ -72,7 +111,8 @@ def fitted() -> dict[str, Path]:
     return files
 
 
-def measure(file: Path, seconds: int, rounds: int, *, quick: bool, peers: bool) -> None:
+def measure(file: Path, seconds: int, rounds: int, *, quick: bool, peers: bool) -> Measured:
+    """Print what a model's service does, and return it."""
     model = dmrank.load(file)
     rated = np.flatnonzero(np.diff(model.catalogue.seen_pointer) > 0)
     users: list[str] = model.users[np.random.default_rng(0).permutation(rated)[:20_000]].to_list()
@@ -107,12 +147,14 @@ def measure(file: Path, seconds: int, rounds: int, *, quick: bool, peers: bool) 
         for name, rate in found.items():
             print(f"  {name:28} {rate:9,.0f} a second   lists / this: {lists / rate:6.2f}")
         print(f"  {len(body):,} bytes each")
-        show_latency(port, first, lists / 2, served, seconds)
-        show_newcomer(port, model)
+        others_found = show_latency(port, first, lists / 2, served, seconds)
+        others_found |= show_newcomer(port, model)
         # So many as take half a minute or more, up to those that were promised.
         total = 20_000 if quick else min(200_000, int(60 * lists))
-        show_memory(service.pid, port, users, file, total)
+        others_found |= show_memory(service.pid, port, users, file, total)
+        others_found["ready after a start, cache warm"] = f"{ready:.1f} s"
     shutil.rmtree(folder)
+    return Measured(found, others_found)
 
 
 def in_turns(rates: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
@@ -238,7 +280,7 @@ def save_factors(file: Path, target: Path) -> Path:
     return target
 
 
-def show_latency(port: int, path: str, rate: float, served: Path, seconds: int) -> None:
+def show_latency(port: int, path: str, rate: float, served: Path, seconds: int) -> dict[str, str]:
     quiet = latency(port, path, rate, seconds=2 * seconds)
     print(
         f"  at {quiet.rate:,.0f} a second: median {quiet.median:.1f}, p99 {quiet.p99:.1f}, worst "
@@ -263,9 +305,14 @@ def show_latency(port: int, path: str, rate: float, served: Path, seconds: int) 
         f"  the same during {next(reloads)} reloads: median {busy.median:.1f}, p99 {busy.p99:.1f}, "
         f"worst {busy.worst:.1f} ms, {busy.failures} failures"
     )
+    return {
+        "ms at half the highest rate: median, p99, worst": quiet.words(),
+        "the same while another model is taken over every second": busy.words(),
+        "failed requests meanwhile": str(quiet.failures + busy.failures),
+    }
 
 
-def show_newcomer(port: int, model: Model) -> None:
+def show_newcomer(port: int, model: Model) -> dict[str, str]:
     """Compare a newcomer over HTTP with the two calls of the library."""
     import http.client
     import json
@@ -300,9 +347,13 @@ def show_newcomer(port: int, model: Model) -> None:
         f"  a newcomer with ten ratings: {http_:.1f} ms, fold_in and recommend {library:.1f} ms "
         f"({http_ - library:+.1f} ms)"
     )
+    return {
+        "a newcomer with ten ratings": f"{http_:.1f} ms",
+        "`fold_in` and `recommend` of the same in Python": f"{library:.1f} ms",
+    }
 
 
-def show_memory(pid: int, port: int, users: list[str], file: Path, total: int) -> None:
+def show_memory(pid: int, port: int, users: list[str], file: Path, total: int) -> dict[str, str]:
     size = file.stat().st_size / 2**20
     before, asked = proportional_memory(pid), 0
     while asked < total:
@@ -312,6 +363,11 @@ def show_memory(pid: int, port: int, users: list[str], file: Path, total: int) -
         f"  both workers {before:.0f} MB, after {asked:,} more lists {after:.0f} MB "
         f"(the file has {size:.0f}: {after - size:+.0f})"
     )
+    return {
+        "the file": f"{size:.0f} MB",
+        "memory of both workers (PSS)": f"{before:.0f} MB",
+        "after many more lists": f"{after:.0f} MB ({asked:,})",
+    }
 
 
 def free_port() -> int:

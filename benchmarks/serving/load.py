@@ -55,6 +55,10 @@ class Latency(NamedTuple):
     rate: float
     failures: int
 
+    def words(self) -> str:
+        """Return median, p99 and worst."""
+        return f"{self.median:.0f}, {self.p99:.0f}, {self.worst:.0f}"
+
 
 def latency(port: int, path: str, rate: float, *, seconds: int, connections: int = 16) -> Latency:
     """Ask at a fixed rate."""

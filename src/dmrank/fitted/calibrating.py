@@ -22,6 +22,7 @@ from dmrank.support.arrays import Codes, Float32s, Floats, Int32s
 from dmrank.support.errors import ConfigError
 from dmrank.training.data import training_values
 from dmrank.training.held_out import HeldOut
+from dmrank.training.sums import blocks_of
 
 #: So many ratings are enough for one number.
 _ENOUGH_ROWS = 20_000
@@ -94,7 +95,10 @@ def _calibrate_scores(
 
 
 def _scored(model: FittedModel, users: Codes, items: Codes, ratings: Float32s) -> ScoredRatings:
-    return ScoredRatings(users, model.score_pairs(users, items), ratings)
+    scores = np.empty(ratings.shape, dtype=np.float32)
+    for rows in blocks_of(len(users)):
+        scores[rows] = model.score_pairs(users[rows], items[rows])
+    return ScoredRatings(users, scores, ratings)
 
 
 def held_out_ratings(train: Ratings, validation: Ratings) -> tuple[Codes, Int32s, Float32s]:

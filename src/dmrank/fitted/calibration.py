@@ -18,8 +18,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, special
 
-from dmrank.support.arrays import AnyFloats, Array, Arrays, Bools, Codes, Float32s, Floats
+from dmrank.support.arrays import (
+    AnyFloats,
+    Array,
+    Arrays,
+    Bools,
+    Codes,
+    Float32s,
+    Floats,
+    Int64s,
+)
 from dmrank.support.layouts import Kept, floats
+from dmrank.training.sums import blocks_of
 
 #: A user's offset is shrunk as if so many ratings with offset 0 had been seen.
 _PSEUDO_RATINGS = 5.0
@@ -45,6 +55,20 @@ class ScoredRatings(NamedTuple):
     users: Codes
     scores: Float32s
     ratings: Float32s
+
+    def filled(self, rows: slice) -> tuple[Floats, Floats, Bools]:
+        """Return ratings and scores, 0 where the rating is missing, and where it is not."""
+        return _filled(self.ratings[rows], self.scores[rows])
+
+    def column(self, aspect: int) -> tuple[Floats, Floats, Bools]:
+        """Return the same of one aspect."""
+        return _filled(self.ratings[:, aspect], self.scores[:, aspect])
+
+
+def _filled(ratings: Float32s, scores: Float32s) -> tuple[Floats, Floats, Bools]:
+    observed = ~np.isnan(ratings)
+    known = np.where(observed, ratings, 0).astype(np.float64)
+    return known, np.where(observed, scores, 0).astype(np.float64), observed
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +138,9 @@ def calibrate(
 ) -> Calibration:
     """Fit slope and intercept per aspect and an offset per user, in turns, by least squares.
 
+    What is made of the rows in double precision is made of a block of them, or of one aspect: there
+    may be many.
+
     Parameters
     ----------
     rows : ScoredRatings
@@ -126,20 +153,14 @@ def calibrate(
     slope = _within_user_slope(rows, n_users)
     if held_out is not None:
         slope *= _slope_change(held_out, slope, n_users)
-    users, known, x, observed = _filled(rows)
-    counts = observed.sum(axis=0)
-    intercept, offset = np.zeros(len(counts)), np.zeros(n_users)
+    intercept, offset = np.zeros(len(slope)), np.zeros(n_users)
     for _ in range(_ROUNDS):
-        left = np.where(observed, known - slope * x - offset[users][:, None], 0)
-        intercept = left.sum(axis=0) / np.maximum(counts, 1)
+        intercept, _ = _intercepts(rows, slope, offset)
         offset = user_offsets(rows, intercept, slope, np.zeros(n_users), np.zeros(n_users))
     if held_out is not None:
         # Scores of training rows are higher than those of rows that were not trained on.
-        left = held_out.ratings - slope * held_out.scores - offset[held_out.users][:, None]
-        seen = (~np.isnan(left)).sum(axis=0)
-        intercept = np.where(
-            seen >= _ENOUGH, np.nansum(left, axis=0) / np.maximum(seen, 1), intercept
-        )
+        of_others, seen = _intercepts(held_out, slope, offset)
+        intercept = np.where(seen >= _ENOUGH, of_others, intercept)
     return Calibration(
         intercept=intercept.astype(np.float32),
         slope=slope.astype(np.float32),
@@ -147,6 +168,19 @@ def calibrate(
         covariance_factor=np.ones(1, dtype=np.float32),
         order_factor=np.ones(1, dtype=np.float32),
     )
+
+
+def _intercepts(rows: ScoredRatings, slope: Floats, offset: Floats) -> tuple[Floats, Int64s]:
+    """Return the mean of what is left of each aspect's ratings, and how many these are."""
+    total, counts = np.zeros(len(slope)), np.zeros(len(slope), dtype=np.int64)
+    for block in blocks_of(len(rows.users)):
+        known, x, observed = rows.filled(block)
+        left = np.where(observed, known - slope * x - offset[rows.users[block]][:, None], 0)
+        # Rows are added one after the other: so it is the sum of all rows at once, bit for bit.
+        left[:1] += total
+        total = left.sum(axis=0)
+        counts += observed.sum(axis=0)
+    return total / np.maximum(counts, 1), counts
 
 
 def user_offsets(
@@ -160,11 +194,14 @@ def user_offsets(
 
     `before` and `counts` are offset and number of ratings of each user that were known before.
     """
-    users, known, x, observed = _filled(rows)
-    left = np.where(observed, known - intercept - slope * x, 0).sum(axis=1)
-    new = np.bincount(users, observed.sum(axis=1), minlength=len(before))
+    left, numbers = np.empty(len(rows.users)), np.empty(len(rows.users))
+    for block in blocks_of(len(rows.users)):
+        known, x, observed = rows.filled(block)
+        left[block] = np.where(observed, known - intercept - slope * x, 0).sum(axis=1)
+        numbers[block] = observed.sum(axis=1)
+    new = np.bincount(rows.users, numbers, minlength=len(before))
     weight = counts + _PSEUDO_RATINGS
-    total = before * weight + np.bincount(users, left, minlength=len(before))
+    total = before * weight + np.bincount(rows.users, left, minlength=len(before))
     return np.asarray(total / (weight + new))
 
 
@@ -230,12 +267,12 @@ def order_factor(
 
 def _slope_change(rows: ScoredRatings, slope: Floats, n_users: int) -> float:
     """Return what all slopes have to be multiplied with to fit rows that were not trained on."""
-    users, known, x, observed = _filled(rows)
-    if len(users) - len(np.unique(users)) < _ENOUGH:
+    if len(rows.users) - len(np.unique(rows.users)) < _ENOUGH:
         return 1.0
     xy = xx = 0.0
     for k in range(len(slope)):
-        dx, dy = _within_users(users, slope[k] * x[:, k], known[:, k], observed[:, k], n_users)
+        known, x, observed = rows.column(k)
+        dx, dy = _within_users(rows.users, slope[k] * x, known, observed, n_users)
         xy, xx = xy + float(dx @ dy), xx + float(dx @ dx)
     return float(np.clip(xy / max(xx, 1e-9), *_SLOPE_CHANGE))
 
@@ -245,21 +282,12 @@ def _within_user_slope(rows: ScoredRatings, n_users: int) -> Floats:
 
     Only differences within a user are used: the level of a user's scores is arbitrary.
     """
-    users, known, x, observed = _filled(rows)
-    slope = np.empty(x.shape[1])
+    slope = np.empty(rows.scores.shape[1])
     for k in range(len(slope)):
-        dx, dy = _within_users(users, x[:, k], known[:, k], observed[:, k], n_users)
+        known, x, observed = rows.column(k)
+        dx, dy = _within_users(rows.users, x, known, observed, n_users)
         slope[k] = float(dx @ dy) / max(float(dx @ dx), 1e-9)
     return np.maximum(slope, _SMALLEST_SLOPE)
-
-
-def _filled(
-    rows: ScoredRatings,
-) -> tuple[Codes, Floats, Floats, Bools]:
-    """Return users, ratings and scores with 0 where the rating is missing, and where it is not."""
-    observed = ~np.isnan(rows.ratings)
-    known = np.where(observed, rows.ratings, 0).astype(np.float64)
-    return rows.users, known, np.where(observed, rows.scores, 0).astype(np.float64), observed
 
 
 def _within_users(

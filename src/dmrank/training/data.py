@@ -10,6 +10,7 @@ from dmrank.data.ratings import Ratings
 from dmrank.data.training_scale import to_training_scale
 from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
+from dmrank.training.sums import blocks_of
 
 Missing = Literal["zero", "marginalize"]
 
@@ -100,7 +101,10 @@ def ratings_data(ratings: Ratings, missing: Missing = "marginalize") -> Training
 
 def training_values(ratings: Ratings) -> Float32s:
     """Return ratings on the training scale 1–5, NaN where missing."""
-    return to_training_scale(ratings.values, ratings.scale).astype(np.float32)
+    values = np.empty(ratings.values.shape, dtype=np.float32)
+    for block in blocks_of(len(values)):
+        values[block] = to_training_scale(ratings.values[block], ratings.scale)
+    return values
 
 
 class RowValues(Protocol):
