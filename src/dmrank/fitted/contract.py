@@ -191,7 +191,8 @@ class FittedModel(ABC):
         """Return, for each array with a row per user, the rows of these users.
 
         Of an array that has other rows, return which are new. Everything else that was learned is
-        held. None: the model cannot, nor `fold_in`.
+        held, and what is named here is of users alone: a service that folds a newcomer in by
+        themselves leaves all rows of these arrays out. None: the model cannot, nor `fold_in`.
         """
         return None
 
