@@ -51,14 +51,38 @@ def test_agrees_with_a_full_sort_over_many_chunks_of_items() -> None:
     users = rng.normal(size=(70, 10)).astype(np.float32)
     items = rng.normal(size=(3000, 10)).astype(np.float32)
     seen = lists(0, 70, 3000, longest=60)
-    found = top_n(users, items, 25, *seen)
+    assert_is_a_full_sort(users, items, 25, seen)
+
+
+def assert_is_a_full_sort(users: np.ndarray, items: np.ndarray, n: int, seen: Lists) -> None:
+    found = top_n(users, items, n, *seen)
     # The same sum, factor by factor in float32.
-    scores = np.zeros((70, 3000), np.float32)
-    for k in range(10):
+    scores = np.zeros((len(users), len(items)), np.float32)
+    for k in range(users.shape[1]):
         scores += users[:, [k]] * items[:, k]
-    expected = naive_top_n(scores, 25, seen, np.ones(3000, bool))
+    expected = naive_top_n(scores, n, seen, np.ones(len(items), bool))
     np.testing.assert_array_equal(found.items, expected.items)
     np.testing.assert_array_equal(found.scores, expected.scores)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    spread=st.sampled_from([0.0, 0.3, 3.0]),
+    kinds=st.sampled_from([3, 40, 4_000]),
+    unit=st.sampled_from([1e-42, 1e-30, 1.0, 1e15]),
+)
+def test_items_that_are_too_short_are_left_out_and_no_others(
+    seed: int, spread: float, kinds: int, unit: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    users = np.vstack([rng.normal(size=(4, 6)), np.zeros((1, 6))]).astype(np.float32)
+    directions = np.vstack([rng.normal(size=(kinds - 3, 6)), users[:3]])
+    # Many of the same item, also where another chunk begins, and those that users lie along.
+    chosen = directions[rng.integers(len(directions), size=2_000)]
+    chosen /= np.linalg.norm(chosen, axis=1, keepdims=True)
+    lengths = np.round(np.exp(spread * rng.normal(size=2_000)), 1) * unit
+    items = (lengths[:, None] * chosen).astype(np.float32)
+    assert_is_a_full_sort(users, items, 7, lists(seed, 5, 2_000, longest=30))
 
 
 def test_equal_scores_are_ordered_by_item_code() -> None:

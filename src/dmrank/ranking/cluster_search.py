@@ -194,15 +194,15 @@ def _look_into(search: _Search, cluster: int, u: int, size: int, buffer: Float32
     length = stop - start
     block = partition.blocks[start * factors : stop * factors].reshape((factors, length))
     heap = TopN(best.items[u], best.scores[u])
-    own_seen = seen.items[: seen.pointer[u + 1]]
+    own_seen = seen.items[seen.pointer[u] : seen.pointer[u + 1]]
     for first in range(0, length, ITEMS_PER_CHUNK):
         last = min(first + ITEMS_PER_CHUNK, length)
         scores = buffer[: last - first]
         score_chunk(user, block, first, scores)
         if any_above(scores, _threshold(best, u, size)):
             places = slice(start + first, start + last)
-            offered = Offered(partition.codes[places], scores, search.allowed[places])
-            size, _ = offer(offered, own_seen, seen.pointer[u], heap, size)
+            offered = Offered(partition.codes[places], scores, search.allowed[places], True)
+            size = offer(offered, own_seen, heap, size)
     return size
 
 

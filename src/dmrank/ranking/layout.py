@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dmrank.support.arrays import AnyFloats, Bools, Codes, Float32s, Int32s, Int64s
+from dmrank.support.arrays import AnyFloats, Bools, Codes, Float32s, Floats, Int32s, Int64s
 from dmrank.support.errors import DataError
 
 if TYPE_CHECKING:
@@ -117,9 +117,11 @@ class ItemColumns(NamedTuple):
     Attributes
     ----------
     columns
-        Of shape (factors, items that take part).
+        Of shape (factors, items that take part), the longest vectors first.
     codes
-        Their codes, ascending.
+        Their codes.
+    lengths
+        Their lengths, descending.
     n_items
         Number of all items.
     largest
@@ -128,6 +130,7 @@ class ItemColumns(NamedTuple):
 
     columns: Float32s
     codes: Int32s
+    lengths: Floats
     n_items: int
     largest: float
 
@@ -146,7 +149,11 @@ class ItemColumns(NamedTuple):
             return self, mask
         kept = np.flatnonzero(mask)
         # np.take makes rows contiguous, which fancy indexing of the second axis may not.
-        some = self._replace(columns=np.take(self.columns, kept, axis=1), codes=self.codes[kept])
+        some = self._replace(
+            columns=np.take(self.columns, kept, axis=1),
+            codes=self.codes[kept],
+            lengths=self.lengths[kept],
+        )
         return some, np.ones(len(kept), np.bool_)
 
 
@@ -156,23 +163,27 @@ def item_columns(item_vectors: ArrayLike, allowed: ArrayLike | None = None) -> I
     Parameters
     ----------
     item_vectors
-        One row per item. In Fortran order it is used as it is, else copied.
+        One row per item.
     allowed
         True for the items that take part; by default all.
 
     Examples
     --------
     >>> item_columns([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], allowed=[True, False, True]).columns
-    array([[1., 5.],
-           [2., 6.]], dtype=float32)
+    array([[5., 1.],
+           [6., 2.]], dtype=float32)
     """
     vectors = as_matrix(item_vectors)
     n_items = len(vectors)
     codes = np.arange(n_items, dtype=np.int32)
     if allowed is not None:
         codes = codes[item_mask("allowed", allowed, n_items)]
-    columns = np.ascontiguousarray((vectors if len(codes) == n_items else vectors[codes]).T)
-    return ItemColumns(columns, codes, n_items, largest(columns))
+        vectors = vectors[codes]
+    lengths = np.sqrt(np.einsum("nf,nf->n", vectors, vectors, dtype=np.float64))
+    # NaN and what is too large are refused when there is a user.
+    order = np.argsort(-lengths, kind="stable")
+    columns = np.take(vectors.T, order, axis=1)
+    return ItemColumns(columns, codes[order], lengths[order], n_items, largest(columns))
 
 
 def checked_vectors(user_vectors: ArrayLike, item_vectors: ArrayLike) -> tuple[Float32s, Float32s]:

@@ -28,6 +28,8 @@ Score: TypeAlias = np.floating[Any]
 
 # Scores compared with the threshold at once: most blocks hold no candidate and cost nothing more.
 _BLOCK = 64
+# By so much a float32 operation is off: a share of what it returns, and what is too small for that.
+_ROUNDING, _SMALLEST = 2.0**-23, 2.0**-126
 
 
 class TopN(NamedTuple):
@@ -46,11 +48,23 @@ class TopN(NamedTuple):
 
 
 class Offered(NamedTuple):
-    """Items that may be among the best: their codes, ascending, scores, and which may be listed."""
+    """Items that may be among the best.
+
+    Attributes
+    ----------
+    codes, scores
+        Of each.
+    allowed
+        Which of them may be listed.
+    in_order
+        Whether codes ascend, also beyond those that were offered before: of equal scores the first
+        then stays.
+    """
 
     codes: Int32s
     scores: AnyFloats
     allowed: Bools
+    in_order: bool
 
 
 def top_n(
@@ -65,7 +79,8 @@ def top_n(
     """Return the n items with the largest dot product for every user.
 
     Equal scores are ordered by ascending item code. The result does not depend on the number of
-    threads nor on which users are asked for together.
+    threads nor on which users are asked for together. It is exact, though few items may be scored:
+    those whose vectors are too short to come among the best, whatever their direction, are not.
 
     Parameters
     ----------
@@ -169,20 +184,44 @@ def _top_n_of_vectors(
     best: TopN,
 ) -> None:
     sizes = np.zeros(stop - start, np.int64)
-    next_seen = seen.pointer[start:stop].copy()
+    lengths = np.empty(stop - start, np.float64)
+    for u in range(start, stop):
+        lengths[u - start] = _length(user_vectors[u])
     buffer = np.empty(ITEMS_PER_CHUNK, np.float32)
     for first in range(0, len(items.codes), ITEMS_PER_CHUNK):
         last = min(first + ITEMS_PER_CHUNK, len(items.codes))
-        offered = Offered(items.codes[first:last], buffer[: last - first], allowed[first:last])
+        offered = Offered(
+            items.codes[first:last], buffer[: last - first], allowed[first:last], False
+        )
+        goes_on = False
         for u in range(start, stop):
-            score_chunk(user_vectors[u], items.columns, first, offered.scores)
             heap = TopN(best.items[u], best.scores[u])
-            own_seen = seen.items[: seen.pointer[u + 1]]
-            sizes[u - start], next_seen[u - start] = offer(
-                offered, own_seen, next_seen[u - start], heap, sizes[u - start]
-            )
+            size = sizes[u - start]
+            reach = _reach(lengths[u - start], items.lengths[first], len(items.columns))
+            if size == len(heap.items) and reach < heap.scores[0]:
+                continue
+            goes_on = True
+            score_chunk(user_vectors[u], items.columns, first, offered.scores)
+            own_seen = seen.items[seen.pointer[u] : seen.pointer[u + 1]]
+            sizes[u - start] = offer(offered, own_seen, heap, size)
+        if not goes_on:
+            break
     for u in range(start, stop):
         sort_heap(best.items[u], best.scores[u], sizes[u - start])
+
+
+@compiled
+def _length(vector: Float32s) -> float:
+    total = 0.0
+    for k in range(len(vector)):
+        total += np.float64(vector[k]) * np.float64(vector[k])
+    return np.sqrt(total)
+
+
+@compiled
+def _reach(user_length: float, item_length: float, factors: int) -> float:
+    """Return what no score is above (Cauchy and Schwarz), however its float32 sum was rounded."""
+    return user_length * item_length * (1 + (factors + 8) * _ROUNDING) + factors * _SMALLEST
 
 
 @cached
@@ -197,46 +236,54 @@ def _top_n_of_scores(
 ) -> None:
     for u in range(start, stop):
         heap = TopN(best.items[u], best.scores[u])
-        own_seen = seen.items[: seen.pointer[u + 1]]
-        offered = Offered(codes, scores[u], allowed)
-        size, _ = offer(offered, own_seen, seen.pointer[u], heap, 0)
+        own_seen = seen.items[seen.pointer[u] : seen.pointer[u + 1]]
+        size = offer(Offered(codes, scores[u], allowed, True), own_seen, heap, 0)
         sort_heap(heap.items, heap.scores, size)
 
 
 @compiled
-def offer(offered: Offered, seen: Int32s, next_seen: int, heap: TopN, size: int) -> tuple[int, int]:
-    """Put the best of some items into a user's heap; return its size and the next seen item.
+def offer(offered: Offered, seen: Int32s, heap: TopN, size: int) -> int:
+    """Put the best of some items into a user's heap; return its size.
 
     Parameters
     ----------
     offered
         The items.
-    seen, next_seen
-        What the user has seen, ascending, and the place of the first that may still come.
+    seen
+        What the user has seen, ascending.
     heap, size
         The best so far, the worst of them first, and how many they are.
     """
-    codes, scores, allowed = offered
+    codes, scores, allowed, in_order = offered
     capacity = len(heap.items)
     # A place that is not filled yet holds −∞, of the right type for a fast comparison.
     threshold = heap.scores[0] if size == capacity else heap.scores[size]
     for first in range(0, len(scores), _BLOCK):
         last = min(first + _BLOCK, len(scores))
-        if not any_above(scores[first:last], threshold):
+        block = scores[first:last]
+        if not (any_above(block, threshold) if in_order else _any_reaches(block, threshold)):
             continue
         for j in range(first, last):
-            # Strictly above: of equal scores the first item, the lower code, stays.
-            if not (scores[j] > threshold and allowed[j]):
+            is_good = scores[j] > threshold or (not in_order and scores[j] == threshold)
+            if not (is_good and allowed[j]) or _is_among(codes[j], seen):
                 continue
-            item = codes[j]
-            while next_seen < len(seen) and seen[next_seen] < item:
-                next_seen += 1
-            if next_seen < len(seen) and seen[next_seen] == item:
-                continue
-            size = push(heap, size, item, scores[j])
+            size = push(heap, size, codes[j], scores[j])
             if size == capacity:
                 threshold = heap.scores[0]
-    return size, next_seen
+    return size
+
+
+@compiled
+def _is_among(item: np.int32, items: Int32s) -> bool:
+    """Return whether an item is one of some, which ascend."""
+    low, high = 0, len(items)
+    while low < high:
+        middle = (low + high) // 2
+        if items[middle] < item:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low < len(items) and items[low] == item)
 
 
 @compiled
@@ -256,6 +303,14 @@ def any_above(scores: AnyFloats, threshold: Score) -> bool:
     found = False
     for j in range(len(scores)):
         found |= scores[j] > threshold
+    return found
+
+
+@compiled
+def _any_reaches(scores: AnyFloats, threshold: Score) -> bool:
+    found = False
+    for j in range(len(scores)):
+        found |= scores[j] >= threshold
     return found
 
 
