@@ -84,7 +84,8 @@ def test_lists_of_any_mixes_are_ranked_together(
             block=[model.items[4]] if user else None,
         )
         assert [model.items[item] for item in rows.items] == wanted["item"].to_list()
-        np.testing.assert_allclose(rows.scores, wanted["score"], atol=2e-6)
+        scores = [numbers[0] for numbers in rows.numbers]
+        np.testing.assert_allclose(scores, wanted["score"], atol=2e-6)
 
 
 def test_lists_of_two_models_are_not(

@@ -215,15 +215,29 @@ def by_mix(
     >>> by_mix(mixes, lambda rows, mix: (10 * rows + mix.argmax(),))
     (array([ 0, 11, 20]),)
     """
-    rows_of: dict[bytes, list[int]] = {}
-    for row, mix in enumerate(mixes):  # for a few mixes many times as fast as np.unique
-        rows_of.setdefault(mix.tobytes(), []).append(row)
-    rows = [np.array(own) for own in rows_of.values()]
-    parts = [answer(own, mixes[own[0]]) for own in rows]
-    if len(parts) == 1:
-        return tuple(parts[0])
+    kinds, kind_of = distinct_mixes(mixes)
+    if len(kinds) == 1:
+        return tuple(answer(np.arange(len(mixes)), kinds[0]))
+    rows = [np.flatnonzero(kind_of == number) for number in range(len(kinds))]
+    parts = [answer(own, kind) for own, kind in zip(rows, kinds, strict=True)]
     order = np.argsort(np.concatenate(rows))
     return tuple(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True))
+
+
+def distinct_mixes(mixes: Float32s) -> tuple[list[Float32s], Codes]:
+    """Return the mixes that there are, and which of them each row has.
+
+    Examples
+    --------
+    >>> kinds, kind_of = distinct_mixes(np.float32([[1, 0], [0, 2], [1, 0]]))
+    >>> [kind.tolist() for kind in kinds], kind_of.tolist()
+    ([[1.0, 0.0], [0.0, 2.0]], [0, 1, 0])
+    """
+    number_of: dict[bytes, int] = {}
+    # For a few mixes many times as fast as np.unique.
+    kind_of = [number_of.setdefault(mix.tobytes(), len(number_of)) for mix in mixes]
+    kinds = [np.frombuffer(kind, dtype=mixes.dtype) for kind in number_of]
+    return kinds, np.array(kind_of, dtype=np.int64)
 
 
 def _blocks(users: int, lists: ItemLists, n_items: int) -> Iterator[tuple[slice, ItemLists]]:

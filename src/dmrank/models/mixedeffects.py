@@ -11,10 +11,11 @@ from dmrank.answers.fold_in.effects import EffectsFolding
 from dmrank.fitted.calibrating import held_out_ratings
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import NewRows, Profiles
-from dmrank.fitted.scorers import Vectors
+from dmrank.fitted.scorers import Vectors, distinct_mixes
 from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, Positive, Search, TrainingConfig, takes
 from dmrank.models.kinds.trained import TrainedModel
+from dmrank.ranking.scoring import score_rows
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.layouts import Layout
 from dmrank.support.plots import draw_directions
@@ -167,15 +168,21 @@ class MixedEffects(TrainedModel):
         return Vectors(np.column_stack([ones[0], users]), np.column_stack([items, ones[1]]))
 
     def score_block(self, users: Codes, weights: Float32s) -> Float32s:
-        personal = self._personal()
-        if personal is None:
-            return super().score_block(users, weights)
-        scores = np.empty((len(users), len(self.arrays["items"])), dtype=np.float32)
-        scores[:] = mixed(self.arrays["items"], weights)
-        scores += mixed(self.arrays["users"][users], weights)[:, None]
-        # Items that were folded in have no personal part.
-        own = personal.block(users, self.config.threads)
-        scores[:, : own.shape[1]] += weights.sum() * own
+        return self.score_mixes(users, np.tile(weights, (len(users), 1)))
+
+    def score_mixes(self, users: Codes, weights: Float32s) -> Float32s:
+        """Return scores (users × all items), each user's by a mix of their own (users × K)."""
+        arrays, personal = self.arrays, self._personal()
+        kinds, kind_of = distinct_mixes(weights)
+        columns = self.cache("columns of effects", lambda: np.ascontiguousarray(arrays["items"].T))
+        of_kinds = np.reshape(kinds, (-1, len(columns)))
+        scores: Float32s = score_rows(of_kinds, columns, self.config.threads)[kind_of]
+        scores += mixed(arrays["users"][users], weights)[:, None]
+        if personal is not None:
+            # Items that were folded in have no personal part.
+            own = personal.block(users, self.config.threads)
+            own *= weights.sum(axis=1, keepdims=True)
+            scores[:, : own.shape[1]] += own
         return scores
 
     def score_pairs(self, users: Codes, items: Codes) -> Float32s:
@@ -242,5 +249,11 @@ class MixedEffects(TrainedModel):
 
 
 def mixed(effects: Float32s, weights: Float32s) -> Float32s:
-    """Return effects as a mix of aspects weighs them, each the same whoever is beside it."""
-    return np.einsum("nk,k->n", effects, weights)
+    """Return effects as a mix of aspects weighs them, or one mix for each row.
+
+    Added up aspect by aspect, as `score_rows` does it: the same bits whoever is beside it.
+    """
+    total = np.zeros(len(effects), dtype=np.float32)
+    for aspect in range(effects.shape[1]):
+        total += effects[:, aspect] * weights[..., aspect]
+    return total

@@ -20,8 +20,8 @@ from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Codes, Float32s
 
 _USERS_PER_TASK = 8
-#: Sums that are taken side by side, in this order on every machine: one alone would wait for each of
-#: its additions.
+#: Sums that are taken side by side, and added in this order on every machine: one alone would wait
+#: for each of its additions.
 _LANES = 64
 #: A deviation below so much of the largest score is rounding.
 _ROUNDING = 1e-6
@@ -107,7 +107,7 @@ def _centre_and_scale(scores: Float32s) -> tuple[np.float32, np.float32]:
         for lane in range(_LANES):
             sums[lane] += values[lane]
             size = abs(values[lane])
-            largest[lane] = size if size > largest[lane] else largest[lane]
+            largest[lane] = max(largest[lane], size)
     for place in range(whole, len(scores)):
         sums[place - whole] += scores[place]
         largest[0] = max(largest[0], abs(scores[place]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from dmrank.answers.list_rows import ListRows
 from dmrank.service.messages import Row
 from dmrank.service.served import Served
-from dmrank.support.arrays import AnyFloats, Int32s
+from dmrank.support.arrays import AnyFloats, Floats, Int32s
 
 #: Digits after the point: what float32 has of a rating.
 DIGITS = 6
@@ -19,35 +19,47 @@ DIGITS = 6
 class PlainRows(NamedTuple):
     """Rows of lists as Python's own numbers, rounded; of many lists at once, for that is faster.
 
-    Attributes are those of `ListRows`, or None where nobody asked what rows are made of; NaN is
-    written as null.
+    Attributes
+    ----------
+    items : list of int
+        Codes.
+    numbers : list of list of float
+        Of each row its score; then, where it was asked what rows are made of, exposure,
+        `better_than_next`, ratings and contributions as in `ListRows`, NaN for what the model
+        cannot tell (which is written as null).
+    has_parts : bool
+        Whether it was asked.
     """
 
     items: list[int]
-    scores: list[float]
-    exposure: list[float] | None
-    ratings: list[list[float]] | None
-    contributions: list[list[float]] | None
-    better_than_next: list[float] | None
+    numbers: list[list[float]]
+    has_parts: bool
 
     @classmethod
     def from_arrays(cls, rows: ListRows) -> PlainRows:
         """Take the rows of lists."""
-        numbers = (None if each is None else _plain(each) for each in rows[2:])
-        return cls(rows.items.tolist(), *numbers)  # type: ignore[arg-type]
+        known = (rows.scores, rows.exposure, rows.better_than_next)
+        aspects = rows.ratings.shape[1]
+        numbers = np.full((len(rows.items), 3 + 2 * aspects), np.nan)
+        for column, each in enumerate(known):
+            if each is not None:
+                numbers[:, column] = each
+        numbers[:, 3 : 3 + aspects] = rows.ratings
+        numbers[:, 3 + aspects :] = rows.contributions
+        return cls(rows.items.tolist(), _rounded(numbers), True)
 
     @classmethod
     def without_parts(cls, items: Int32s, scores: AnyFloats) -> PlainRows:
         """Take items and scores alone."""
-        return cls(items.tolist(), _plain(scores), None, None, None, None)
+        return cls(items.tolist(), _rounded(scores[:, None].astype(np.float64)), False)
 
     def of(self, start: int, stop: int) -> PlainRows:
         """Return some of the rows."""
-        return PlainRows(*[each and each[start:stop] for each in self])  # type: ignore[arg-type]
+        return PlainRows(self.items[start:stop], self.numbers[start:stop], self.has_parts)
 
 
-def _plain(numbers: AnyFloats) -> list[Any]:
-    plain: list[Any] = np.round(numbers.astype(np.float64), DIGITS).tolist()
+def _rounded(numbers: Floats) -> list[list[float]]:
+    plain: list[list[float]] = np.round(numbers, DIGITS, out=numbers).tolist()
     return plain
 
 
@@ -63,21 +75,24 @@ def rows_of_lists(served: Served, rows: PlainRows, offset: int, n: int) -> list[
     offset, n : int
         Which of its rows.
     """
-    ids, names, values = served.item_ids, served.item_names, served.values_type
-    exposure, better = rows.exposure, rows.better_than_next
-    ratings, contributions = rows.ratings, rows.contributions
+    ids, names = served.item_ids, served.item_names
+    shown = zip(rows.items[offset : offset + n], rows.numbers[offset : offset + n], strict=True)
+    ranked = enumerate(shown, start=offset + 1)
+    if not rows.has_parts:
+        return [Row(at, ids[item], names[item], score) for at, (item, (score,)) in ranked]
+    values, end = served.values_type, 3 + len(served.aspects)
     return [
         Row(
-            at + 1,
-            ids[rows.items[at]],
-            names[rows.items[at]],
-            rows.scores[at],
-            None if exposure is None else exposure[at],
-            None if ratings is None else values(*ratings[at]),
-            None if contributions is None else values(*contributions[at]),
-            None if better is None else better[at],
+            at,
+            ids[item],
+            names[item],
+            numbers[0],
+            numbers[1],
+            values(*numbers[3:end]),
+            values(*numbers[end:]),
+            numbers[2],
         )
-        for at in range(offset, min(offset + n, len(rows.items)))
+        for at, (item, numbers) in ranked
     ]
 
 

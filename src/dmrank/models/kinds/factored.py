@@ -45,9 +45,8 @@ class FactorModel(TrainedModel):
         for start in range(0, len(users), _PAIRS):
             rows = slice(start, start + _PAIRS)
             products = arrays["users"][users[rows]] * arrays["items"][items[rows]]
-            for k, weights in enumerate(aspects):
-                # A matrix product would round a row by how many others there are.
-                np.einsum("nf,f->n", products, weights, out=scores[rows, k])
+            # A matrix product would round a row by how many others there are.
+            np.einsum("nf,kf->nk", products, aspects, out=scores[rows])
             if len(arrays["offsets"]):
                 scores[rows] += arrays["offsets"][items[rows]]
         return scores

@@ -9,7 +9,7 @@ import numpy as np
 
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.mixed_lists import ListParts
-from dmrank.fitted.scorers import Blocks, by_mix
+from dmrank.fitted.scorers import Blocks
 from dmrank.fitted.sizes import Sizes
 from dmrank.models.kinds.exposure import Exposure
 from dmrank.models.mixedeffects import MixedEffects
@@ -72,12 +72,12 @@ class TwoStages:
 
     def how_liked(self, users: Codes, mix: Float32s) -> Float32s:
         """Return preference of some users and all items, each aspect in deviations over items."""
-        return self.liked_and_level(users, mix)[0]
+        return self.liked_and_level(users, np.tile(mix, (len(users), 1)))[0]
 
-    def liked_and_level(self, users: Codes, mix: Float32s) -> tuple[Float32s, Floats]:
-        """Return preference less its mean over items, and that mean, of each user."""
-        weights = (mix / mix.sum() / self.spread).astype(np.float32)
-        scores = self.preference.score_block(users, weights)
+    def liked_and_level(self, users: Codes, mixes: Float32s) -> tuple[Float32s, Floats]:
+        """Return preference less its mean over items, and that mean, of each user by a mix."""
+        weights = mixes / mixes.sum(axis=1, keepdims=True) / self.spread
+        scores = self.preference.score_mixes(users, weights.astype(np.float32))
         every = len(self.rated) == scores.shape[1]
         known = scores if every else np.take(scores, self.rated, axis=1)
         level = known.mean(axis=1, dtype=np.float64)
@@ -133,11 +133,7 @@ class TwoStageLists:
 
     @cached_property
     def _liked_and_level(self) -> tuple[Float32s, Floats]:
-        def answer(rows: Codes, mix: Float32s) -> tuple[Float32s, Floats]:
-            return self.stages.liked_and_level(self.users[rows], mix)
-
-        liked, level = by_mix(self.mixes, answer)
-        return liked, level
+        return self.stages.liked_and_level(self.users, self.mixes)
 
     def top_n(self, n: int, excluded: ItemLists, allowed: Bools | None) -> TopN:
         """Return the best items of each user."""
