@@ -181,7 +181,7 @@ def item_columns(item_vectors: ArrayLike, allowed: ArrayLike | None = None) -> I
         vectors = vectors[codes]
     lengths = np.sqrt(np.einsum("nf,nf->n", vectors, vectors, dtype=np.float64))
     # NaN and what is too large are refused when there is a user.
-    order = np.argsort(-lengths, kind="stable")
+    order = np.argsort(-lengths)  # which of equal ones comes first changes no list
     columns = np.take(vectors.T, order, axis=1)
     return ItemColumns(columns, codes[order], lengths[order], n_items, largest(columns))
 
