@@ -34,13 +34,14 @@ attack-service: .venv/dev.stamp ## 10,000 requests by Schemathesis, and 100 relo
 page-speed: .venv/dev.stamp ## sixty moves of a slider, on a machine that does nothing else
 	DMRANK_ALONE=1 $(BIN)/pytest -q -s tests/service/page/test_speed.py
 
-docs: .venv/docs.stamp ## build the documentation site into .site/html, and run every snippet and check every link of it
+docs: .venv/docs.stamp .peers/tutorial.stamp ## build the site into .site/html, run every snippet and check every link of it
 	$(BIN)/pytest -q -n 2 --dist worksteal tests/docs/test_snippets.py tests/docs/test_failing_cells.py
-	$(BIN)/python -m sphinx -q -E -j 2 -W --keep-going docs .site/html
+	OTHER_PYTHON=$(CURDIR)/.peers/tutorial/bin/python \
+	  $(BIN)/python -m sphinx -q -E -j 2 -W --keep-going docs .site/html
 	DMRANK_SITE=.site/html $(BIN)/pytest -q tests/docs/test_site.py
 
 docs-looks: .venv/browser.stamp ## axe-core on every page of the site, and its pictures (needs chromium and make docs)
-	DMRANK_SITE=.site/html $(BIN)/pytest -q tests/docs/test_looks.py
+	DMRANK_SITE=.site/html $(BIN)/pytest -q -n 2 --dist worksteal tests/docs/test_looks.py
 
 SEED ?= 0
 CASES ?= 50000
@@ -134,15 +135,23 @@ $(BIN)/python:
 	$(PIP) --editable '.[mutants]'
 	@touch $@
 
-# RecTools wants NumPy 1 (before Python 3.13), Cornac NumPy 2. Newer pins of ours go with neither.
+# RecTools wants NumPy 1 (before Python 3.13), which newer Arrow does not know; Cornac NumPy 2. Newer pins of ours go
+# with neither.
 .peers/most.stamp: PEERS := implicit cornac lenskit scikit-surprise '$(shell grep ^torch== constraints.txt)'
-.peers/rectools.stamp: PEERS := rectools pyarrow
+.peers/rectools.stamp: PEERS := rectools 'pyarrow<21'
 
 .peers/%.stamp: pyproject.toml
 	$(PYTHON) -m venv .peers/$*
 	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: \
 	  $(PEERS) hypothesis pytest
 	.peers/$*/bin/python -m pip --disable-pip-version-check install --quiet --editable .
+	@touch $@
+
+# What docs/tutorials/peers.py runs beside dmrank: LensKit wants pandas 2.
+.peers/tutorial.stamp: constraints.txt
+	$(PYTHON) -m venv .peers/tutorial
+	.peers/tutorial/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: \
+	  lenskit==2025.8.1 rectools==0.19.0 'pyarrow<21' '$(shell grep ^torch== constraints.txt)'
 	@touch $@
 
 .peers/serving.stamp: constraints.txt

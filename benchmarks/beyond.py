@@ -2,7 +2,7 @@
 
     python -m benchmarks.beyond --tune --runs RUNS [--files yahoo-movies …] [--trials 8]
     python -m benchmarks.beyond --fit --runs RUNS [--files …] [--seeds 1 2 3 4 5] [--by time]
-    python -m benchmarks.beyond --show --runs RUNS
+    python -m benchmarks.beyond --show --runs RUNS [--record]
 
 Settings are tuned on validation of seed 1, with the same number of trials for every model that has
 something to tune (on the ratings of some users where there are many). Test parts of seeds 1 to 5
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import dmrank
+from benchmarks.record import as_called, write_record
 from dmrank.evaluation import bootstrap_interval, evaluate, lift, rated_pairs
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -208,17 +209,20 @@ def by_user(values: NDArray[np.float64], codes: NDArray[np.integer], users: int)
     return table.tolist()
 
 
-def show(runs: Path, by: str) -> None:
-    """Print means over splits, and what each model is behind the Hurdle."""
+def show(runs: Path, by: str, keeps: bool) -> None:
+    """Print means over splits, and what each model is behind the Hurdle; keep them for the docs."""
     for file in FILES:
         for kind in ("tuned", "default"):
             folders = sorted((runs / file).glob(f"{by}-*-{kind}"))
             if folders:
                 print(f"\n{file}, {kind}, {len(folders)} splits")
-                show_table(folders)
+                rows = show_table(folders)
+                if keeps:
+                    write_record(f"beyond-{file}-{by}-{kind}", as_called("beyond"), rows)
 
 
-def show_table(folders: list[Path]) -> None:
+def show_table(folders: list[Path]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     keys = [f"{metric} {of}" for of in ("overall", "average") for metric in METRICS]
     tables: dict[str, dict[str, NDArray[np.float64]]] = {}
     for name in MODELS:
@@ -232,17 +236,25 @@ def show_table(folders: list[Path]) -> None:
                 key: np.nanmean(np.array([one[key] for one in each], dtype=float), axis=0)
                 for key in keys
             }
-        cells = " ".join(f"{np.nanmean(tables[name][key]):.4f}" for key in keys)
-        orders = " ".join(f"{np.mean([one[key] for one in each]):.4f}" for key in PAIRED)
+        found = [float(np.nanmean(tables[name][key])) for key in keys]
+        found += [float(np.mean([one[key] for one in each])) for key in PAIRED]
+        rows.append({"model": name, **dict(zip(COLUMNS, found, strict=True))})
         seconds = np.mean([one["seconds"] for one in each])
-        print(f"{name:14} {cells}   {orders}   {seconds:.0f} s")
+        print(f"{name:14} {' '.join(f'{value:.4f}' for value in found)}   {seconds:.0f} s")
         if name == OURS:
             show_curve(each)
     if OURS in tables:
-        show_tests(tables, keys)
+        ahead = show_tests(tables, keys) + [""] * len(PAIRED)
+        row = {"model": f"{OURS} over the best of the others"}
+        rows.append(row | dict(zip(COLUMNS, ahead, strict=True)))
+    return rows
 
 
 PAIRED = ("pairs", "contrast")
+#: Titles of what is shown: by overall, then over aspects.
+COLUMNS = (
+    "MAP", "NDCG@10", "NDCG@50", "MAP, average", "NDCG@10, average", "NDCG@50, average", *PAIRED
+)  # fmt: skip
 
 
 def show_curve(each: list[dict[str, Any]]) -> None:
@@ -261,7 +273,9 @@ def show_curve(each: list[dict[str, Any]]) -> None:
         )
 
 
-def show_tests(tables: dict[str, dict[str, NDArray[np.float64]]], keys: list[str]) -> None:
+def show_tests(tables: dict[str, dict[str, NDArray[np.float64]]], keys: list[str]) -> list[str]:
+    """Print how far the Hurdle is ahead of the best other one by each key, and return it."""
+    shown = []
     for key in keys:
         others = [name for name in tables if name != OURS]
         gains = [tables[OURS][key] - tables[name][key] for name in others]
@@ -282,6 +296,8 @@ def show_tests(tables: dict[str, dict[str, NDArray[np.float64]]], keys: list[str
             f"    {key}: {gain:+.1%} over {best}, p = {adjusted[best]:.2g}"
             + (f"; significantly behind {', '.join(behind)}" if behind else "")
         )
+        shown.append(f"{100 * gain:+.1f} % ({best}, p = {adjusted[best]:.1g})")
+    return shown
 
 
 def main() -> None:
@@ -296,6 +312,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=8)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--runs", type=Path, required=True, help="folder that keeps what is done")
+    parser.add_argument("--record", action="store_true", help="keep what is shown, for the docs")
     arguments = parser.parse_args()
     for file in arguments.files:
         if arguments.tune:
@@ -316,7 +333,7 @@ def main() -> None:
                         arguments.threads,
                     )
     if arguments.show:
-        show(arguments.runs, arguments.by)
+        show(arguments.runs, arguments.by, arguments.record)
 
 
 if __name__ == "__main__":

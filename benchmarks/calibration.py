@@ -1,6 +1,6 @@
 """Predicted ratings and probabilities of orders, calibrated on training or on held-out rows.
 
-    python benchmarks/calibration.py [--iterations 6000]
+    python -m benchmarks.calibration [--iterations 6000] [--record]
 
 DMR on two files, early stopping on validation. Of the same model: RMSE of predicted ratings on test
 ratings, and over pairs of test items of one user, all aspects: the mean probability of the
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import dmrank
+from benchmarks.record import as_called, write_record
 from dmrank.answers.compare import order_probabilities
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.evaluation import calibration_curve, rated_pairs
@@ -32,9 +33,13 @@ VARIANTS: dict[str, dict[str, object]] = {
     },
 }  # fmt: skip
 TABLE = "{:<36}{:<14}{:>8}{:>8}{:>8}{:>8}{:>10}"
+COLUMNS = ("model", "calibrated on", "RMSE", "said", "right", "error", "log-loss")
 
 
-def measure(split: dmrank.Split, name: str, model: dmrank.DMR, calibrated_on: str) -> None:
+def measure(
+    split: dmrank.Split, name: str, model: dmrank.DMR, calibrated_on: str
+) -> dict[str, str]:
+    """Print how far off predictions are, and return it as a row of a table."""
     test = split.test.select(np.flatnonzero(~split.cold_rows(split.test)))
     users, items = test.user_codes, test.item_codes
     error = training_values(test) - training_scale_ratings(model, users, items)
@@ -43,38 +48,41 @@ def measure(split: dmrank.Split, name: str, model: dmrank.DMR, calibrated_on: st
     ordered = np.nan_to_num(pairs.observed) != 0
     of_observed = np.where(pairs.observed > 0, probability, 1 - probability)[ordered]
     said = np.maximum(probability, 1 - probability)[ordered]
-    print(
-        TABLE.format(
-            name,
-            calibrated_on,
-            f"{np.sqrt(np.nanmean(error**2)):.3f}",
-            f"{said.mean():.3f}",
-            f"{(of_observed > 0.5).mean():.3f}",
-            f"{calibration_curve(probability, pairs.observed).error:.3f}",
-            f"{-np.log(np.maximum(of_observed, 1e-12)).mean():.3f}",
-        ),
-        flush=True,
+    values = (
+        np.sqrt(np.nanmean(error**2)),
+        said.mean(),
+        (of_observed > 0.5).mean(),
+        calibration_curve(probability, pairs.observed).error,
+        -np.log(np.maximum(of_observed, 1e-12)).mean(),
     )
+    cells = (name, calibrated_on, *(f"{value:.3f}" for value in values))
+    print(TABLE.format(*cells), flush=True)
+    return dict(zip(COLUMNS, cells, strict=True))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
     parser.add_argument("--iterations", type=int, default=6_000)
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     arguments = parser.parse_args()
+    rows = []
     for file in arguments.files:
         split = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False).split(seed=0)
         print(f"\n{file}")
-        print(TABLE.format("", "calibrated on", "RMSE", "said", "right", "error", "log-loss"))
+        print(TABLE.format(*COLUMNS))
         for name, options in VARIANTS.items():
             model = dmrank.DMR(
                 iterations=arguments.iterations, evaluate_every=1_000, patience=3, threads=1,
                 **options,
             )  # fmt: skip
             model.fit(split.train, validation=split.validation)
-            measure(split, name, model, "held-out")
+            held_out = measure(split, name, model, "held-out")
             model.calibration = calibrate_model(model, split.train, None)
-            measure(split, name, model, "training")
+            training = measure(split, name, model, "training")
+            rows += [{"file": file, **row} for row in (held_out, training)]
+    if arguments.record:
+        write_record("calibration", as_called("calibration"), rows)
 
 
 if __name__ == "__main__":

@@ -161,9 +161,9 @@ def main() -> None:
     if arguments.speed or not arguments.quality:
         rows = measure_speed()
         if arguments.record:
-            from benchmarks.record import write_record
+            from benchmarks.record import as_called, write_record
 
-            write_record("fold-in", "python -m benchmarks.fold_in --speed --record", rows)
+            write_record("fold-in", as_called("fold_in"), rows)
     if arguments.quality or not arguments.speed:
         measure_quality(arguments.iterations)
 

@@ -1,6 +1,7 @@
 """Which of two items a user likes better, and on which aspect: MixedEffects beside the others.
 
     python -m benchmarks.preference [--files yahoo-movies …] [--seeds 1 2 3 4 5] [--out all.json]
+                                    [--record]
     python -m benchmarks.preference --large
 
 Five splits of each file (seed 0 chose the recipe). Of every model: accuracy of the order of rated
@@ -27,12 +28,21 @@ from numpy.typing import NDArray
 
 import dmrank
 from benchmarks.complete import by_dmr, by_regression, hide, rmse, warm
+from benchmarks.record import as_called, write_record
 from dmrank.evaluation import bootstrap_interval, order_probability, rated_pairs
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")
 OURS = "MixedEffects"
-KEYS = ("pairs", "contrast", "log-loss", "rmse, overall and 2", "rmse, overall and 0")
+#: What is asked of a model, and the title of its column.
+KEYS = {
+    "pairs": "pairs",
+    "contrast": "contrast",
+    "log-loss": "log-loss",
+    "rmse, overall and 2": "RMSE, 2 others",
+    "rmse, overall and 0": "RMSE, overall alone",
+}
+GAINS = {"pairs per user": "gain, pairs", "contrast per user": "gain, contrast"}
 
 MODELS: dict[str, Callable[[], dmrank.Model]] = {
     "ItemMean": dmrank.ItemMean,
@@ -90,27 +100,22 @@ def regression(split: dmrank.Split) -> dict[str, Any]:
     return found
 
 
-def summarise(results: dict[str, list[dict[str, Any]]]) -> None:
-    """Print means over splits, and differences to MixedEffects over users."""
-    row = "{:<22}{:>8}{:>9}{:>10}{:>9}{:>9}{:>8}   {:<28}{:<28}"
-    head = ("", "pairs", "contrast", "log-loss", "rmse 2", "rmse 0", "s")
-    print(row.format(*head, "pairs: MixedEffects −", "contrast: MixedEffects −"))
+def summarise(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, str]]:
+    """Print means over splits, and differences to MixedEffects over users; return them as rows."""
+    row = "{:<22}{:>8}{:>9}{:>10}{:>16}{:>21}   {:<28}{:<28}{:>8}"
+    print(row.format("", *KEYS.values(), *GAINS.values(), "s"))
+    rows = []
     for name, each in results.items():
         cells = [
-            f"{np.mean([one[key] for one in each]):.4f}" if key in each[0] else "–"
-            for key in (
-                "pairs",
-                "contrast",
-                "log-loss",
-                "rmse, overall and 2",
-                "rmse, overall and 0",
-            )
+            f"{np.mean([one[key] for one in each]):.4f}" if key in each[0] else "–" for key in KEYS
         ]
-        seconds = (
-            f"{np.mean([one['seconds'] for one in each]):.1f}" if "seconds" in each[0] else "–"
-        )
-        gains = [_gain(results, name, key) for key in ("pairs per user", "contrast per user")]
-        print(row.format(name, *cells, seconds, *gains), flush=True)
+        cells += [_gain(results, name, key) for key in GAINS]
+        seconds = [one["seconds"] for one in each if "seconds" in one]
+        took = f"{np.mean(seconds):.1f}" if seconds else "–"
+        print(row.format(name, *cells, took), flush=True)
+        titles = ("model", *KEYS.values(), *GAINS.values())
+        rows.append(dict(zip(titles, (name, *cells), strict=True)))
+    return rows
 
 
 def _gain(results: dict[str, list[dict[str, Any]]], name: str, key: str) -> str:
@@ -142,6 +147,7 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--out", type=Path, help="where to keep every value, as json")
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     parser.add_argument("--large", action="store_true", help="time ten million ratings instead")
     arguments = parser.parse_args()
     if arguments.large:
@@ -158,7 +164,9 @@ def main() -> None:
             for name in arguments.models:
                 results[name].append(measure(split, name))
         print(f"\n{file}: {ratings}; seeds {arguments.seeds}")
-        summarise(results)
+        rows = summarise(results)
+        if arguments.record:
+            write_record(f"preference-{file}", as_called("preference"), rows)
         kept[file] = results
         if arguments.out is not None:
             arguments.out.write_text(json.dumps(kept))

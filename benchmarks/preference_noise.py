@@ -1,6 +1,6 @@
 """A noise covariance for each user in MixedEffects: what it is worth, how strong, in which rounds.
 
-    python -m benchmarks.preference_noise [--files yahoo-movies …] [--seed 1]
+    python -m benchmarks.preference_noise [--files yahoo-movies …] [--seed 1] [--record]
 
 On validation ratings; test ratings are not looked at. First the model, without its personal part,
 with one noise and with one for each user: order of rated pairs, contrast, log-loss of orders,
@@ -19,6 +19,7 @@ import numpy as np
 import dmrank
 from benchmarks.complete import by_dmr, hide, rmse, warm
 from benchmarks.preference_variants import DATA, FILES, completion_error, log_density
+from benchmarks.record import as_called, write_record
 from dmrank.directional.packing import unpack
 from dmrank.evaluation import OrderPairs, order_probability, rated_pairs
 from dmrank.evaluation.warm_rows import warm_rows
@@ -28,10 +29,18 @@ from dmrank.training.effects.em import Effects, crossed_ratings, initial_effects
 
 STRENGTHS = (30.0, 100.0, 300.0)
 ROUNDS = (5, 10, 20)
+COLUMNS = (
+    "file", "noise", "pairs", "contrast", "log-loss", "with factor", "RMSE, 2 others",
+    "RMSE, overall alone",
+)  # fmt: skip
+ROUND_COLUMNS = ("file", "rounds", "pairs", "contrast", "log-density", "RMSE, 2 others")
 
 
-def show(name: str, values: tuple[float, ...]) -> None:
-    print(f"  {name:<34}" + "".join(f"{value:>10.4f}" for value in values), flush=True)
+def show(name: str, values: tuple[float, ...]) -> tuple[str, ...]:
+    """Print a row, and return its cells."""
+    cells = (name, *(f"{value:.4f}" for value in values))
+    print(f"  {name:<34}" + "".join(f"{cell:>10}" for cell in cells[1:]), flush=True)
+    return cells
 
 
 def log_loss(model: dmrank.Model, pairs: OrderPairs) -> float:
@@ -69,7 +78,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     arguments = parser.parse_args()
+    of_models, of_further = [], []
     for file in arguments.files:
         ratings = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False)
         split = ratings.split(seed=arguments.seed)
@@ -78,16 +89,23 @@ def main() -> None:
         judged = dmrank.Split(split.train, nothing, split.validation)
         pairs = rated_pairs(judged)
         print(f"\n{file}, seed {arguments.seed}")
-        show("one Σ_e", of_model(judged, pairs, noise="shared"))
+        found = [show("one Σ_e", of_model(judged, pairs, noise="shared"))]
         for kappa in STRENGTHS:
-            show(f"Σ_u, κ = {kappa:g}", of_model(judged, pairs, noise_strength=kappa))
+            of_kappa = of_model(judged, pairs, noise_strength=kappa)
+            found.append(show(f"Σ_u, κ = {kappa:g}", of_kappa))
+        of_models += [dict(zip(COLUMNS, (file, *cells), strict=True)) for cells in found]
         data = Fitting(split.train).training_data()
         crossed, started = crossed_ratings(data), initial_effects(data)
         run_rounds(crossed, started, 30, None)
         for rounds in ROUNDS:
             effects = Effects(*(array.copy() for array in started))
             run_rounds(crossed, effects, rounds, None, 100.0)
-            show(f"30 and {rounds} rounds, κ = 100", of_rounds(judged, pairs, effects))
+            cells = show(f"30 and {rounds} rounds, κ = 100", of_rounds(judged, pairs, effects))
+            of_further.append(dict(zip(ROUND_COLUMNS, (file, *cells), strict=True)))
+    if arguments.record:
+        command = as_called("preference_noise")
+        write_record("preference-noise", command, of_models)
+        write_record("preference-noise-rounds", command, of_further)
 
 
 if __name__ == "__main__":

@@ -160,9 +160,9 @@ def main() -> None:
     if SHARED.exists():
         rows += compare("beeradvocate.parquet", SHARED, arguments.repeat)
     if arguments.record:
-        from benchmarks.record import write_record
+        from benchmarks.record import as_called, write_record
 
-        write_record("ratings", "python -m benchmarks.ratings --record", rows, ("pandas",))
+        write_record("ratings", as_called("ratings"), rows, ("pandas",))
 
 
 if __name__ == "__main__":

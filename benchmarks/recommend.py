@@ -42,7 +42,7 @@ REPEATS = 3
 PROBED = (0.02, 0.035, 0.05, 0.1)
 #: How widely hnswlib searches.
 WIDTHS = (20, 40, 80)
-_ROW = "{:<44}{:>16}{:>12}"
+_ROW = "{:<44}{:>34}{:>8}"
 
 
 def timed(runs: dict[str, Callable[[], object]], repeats: int = REPEATS) -> dict[str, float]:
@@ -76,7 +76,7 @@ def compare_with_implicit(
     def ours() -> NDArray[np.float32]:
         return ranker.top_n(everybody, LENGTH, seen, None, threads).scores
 
-    print_agreement(ranker.top_n(everybody, LENGTH, seen, None, threads), peers[threads]())
+    same = agreement(ranker.top_n(everybody, LENGTH, seen, None, threads), peers[threads]())
     seconds = timed(
         {
             "dmrank, arrays": ours,
@@ -85,18 +85,18 @@ def compare_with_implicit(
         }
     )
     best = min(took for name, took in seconds.items() if name.startswith("implicit"))
-    rows = [{"": "", "users/s": "users/s", "ratio": "ratio"}]
-    for name, took in seconds.items():
-        rate = f"{len(names) / took:,.0f}"
-        rows.append({"": name, "users/s": rate, "ratio": f"{best / took:.1f}×"})
-    for row in rows:
-        print(_ROW.format(*row.values()))
-    print_single(model, names)
+    rows = [
+        (name, f"{len(names) / took:,.0f} lists a second", f"{best / took:.1f}×")
+        for name, took in seconds.items()
+    ]
+    rows += [("places that hold the same item", same, ""), ("one user's list", single(model), "")]
     some = names[:2_000]
     dmr = dmrank.DMR(factors=FACTORS, iterations=500, threads=threads, seed=0).fit(data)
     by_all = timed({"all": lambda: dmr.recommend(some, LENGTH, by="all")})["all"]
-    print(_ROW.format('DMR, recommend(by="all")', f"{len(some) / by_all:,.0f}", ""), flush=True)
-    return rows[1:]
+    rows.append(('DMR, `by="all"`', f"{len(some) / by_all:,.0f} lists a second", ""))
+    for row in rows:
+        print(_ROW.format(*row), flush=True)
+    return [dict(zip(("what", "found", "ratio"), row, strict=True)) for row in rows]
 
 
 def implicit_lists(
@@ -115,17 +115,19 @@ def implicit_lists(
     return lambda: peer.recommend(everybody, matrix, N=LENGTH, filter_already_liked_items=True)
 
 
-def print_agreement(
+def agreement(
     ours: tuple[NDArray[np.int32], NDArray[np.float32]],
     theirs: tuple[NDArray[np.int32], NDArray[np.float32]],
-) -> None:
+) -> str:
+    """Return the share of places with the same item; scores may differ in their last digits."""
     difference, largest = np.abs(ours[1] - theirs[1]).max(), np.abs(theirs[1]).max()
-    same = (ours[0] == theirs[0]).mean()
-    print(f"scores up to {largest:.2g}, the largest difference {difference:.1e}; ", end="")
-    print(f"{same:.5%} of places hold the same item")
+    print(f"scores up to {largest:.2g}, the largest difference {difference:.1e}")
+    return f"{(ours[0] == theirs[0]).mean():.5%}"
 
 
-def print_single(model: dmrank.Model, names: list[str]) -> None:
+def single(model: dmrank.Model) -> str:
+    """Return how long one user waits for a list, as a table, of a mapped model file."""
+    names = list(model.users)
     with tempfile.TemporaryDirectory() as folder:
         loaded = dmrank.load(model.save(Path(folder) / "model.dmrank"))
         asked = np.random.default_rng(0).choice(names, size=1_000).tolist()
@@ -136,7 +138,7 @@ def print_single(model: dmrank.Model, names: list[str]) -> None:
             loaded.recommend(name, LENGTH)
             seconds.append(time.perf_counter() - started)
     middle, late = np.percentile(seconds, [50, 95]) * 1e3
-    print(f"one user's list, as a table: median {middle:.2f} ms, 95 % within {late:.2f} ms")
+    return f"{middle:.2f} ms, 95 % within {late:.2f} ms"
 
 
 # An approximate index.
@@ -194,6 +196,7 @@ def measure_index(kind: str, items: int, threads: int) -> list[dict[str, str]]:
     index = model.index()
     built = time.perf_counter() - started
     print(f"\n{kind} factors, {index}, {threads} threads: built in {built:.0f} s")
+    method = f"dmrank, built in {built:.0f} s"
     asked = [data.users[int(code)] for code in rng.choice(users, size=1_000, replace=False)]
     exact = model.recommend(asked, LENGTH)["item"].to_numpy().reshape(-1, LENGTH)
     row = "{:>10}{:>10}{:>14}{:>14}{:>9}{:>14}{:>14}{:>9}"
@@ -225,11 +228,14 @@ def measure_index(kind: str, items: int, threads: int) -> list[dict[str, str]]:
             "ratio of these": f"{one['exact'] / one['index']:.1f}×",
         }
         print(row.format(*told.values()), flush=True)
-        rows.append({"factors": kind, **told})
+        rows.append({"factors": kind, "method": method, **told})
     if find_spec("hnswlib"):
         codes = model.catalogue.items.codes(exact.ravel()).reshape(exact.shape)
         queries = model.factors.users[model.catalogue.users.codes(asked)]
-        measure_hnswlib(model.factors.items, queries, codes, threads)
+        rows += [
+            {**dict.fromkeys(rows[0], ""), "factors": kind, **told}
+            for told in measure_hnswlib(model.factors.items, queries, codes, threads)
+        ]
     return rows
 
 
@@ -243,7 +249,8 @@ def measure_hnswlib(
     queries: NDArray[np.float32],
     exact: NDArray[np.int32],
     threads: int,
-) -> None:
+) -> list[dict[str, str]]:
+    """Return the recall and the speed of a graph, of arrays alone."""
     import hnswlib
 
     graph = hnswlib.Index("ip", items.shape[1])
@@ -251,13 +258,25 @@ def measure_hnswlib(
     graph.set_num_threads(threads)
     started = time.perf_counter()
     graph.add_items(items)
-    print(f"hnswlib: built in {time.perf_counter() - started:.0f} s")
+    method = f"hnswlib, arrays alone, built in {time.perf_counter() - started:.0f} s"
+    print(method)
+    rows = []
     for width in WIDTHS:
         graph.set_ef(width)
         found, _ = graph.knn_query(queries, LENGTH)
         seconds = timed({"graph": lambda: graph.knn_query(queries, LENGTH)})["graph"]
         share = recall(exact, found)
         print(f"    ef={width:<6}recall {share:.3f} {len(queries) / seconds:>10,.0f} users/s")
+        rate = f"{len(queries) / seconds:,.0f}"
+        rows.append(
+            {
+                "method": method,
+                "probes": f"ef={width}",
+                "recall": f"{share:.3f}",
+                "index users/s": rate,
+            }
+        )
+    return rows
 
 
 def main() -> None:
@@ -270,21 +289,20 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     arguments = parser.parse_args()
     if arguments.index:
-        name, option, packages = "index", " --index", ()
+        name, packages = "index", ("hnswlib",) if find_spec("hnswlib") else ()
         items = arguments.items or 1_000_000
         rows = [
             row for kind in FACTOR_KINDS for row in measure_index(kind, items, arguments.threads)
         ]
     else:
-        name, option, packages = "lists", "", ("implicit",)
+        name, packages = "lists", ("implicit",)
         rows = compare_with_implicit(
             arguments.users, arguments.items or 17_257, arguments.ratings, arguments.threads
         )
     if arguments.record:
-        from benchmarks.record import write_record
+        from benchmarks.record import as_called, write_record
 
-        command = f"python -m benchmarks.recommend{option} --record"
-        write_record(name, command, rows, packages)
+        write_record(name, as_called("recommend"), rows, packages)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m benchmarks.record            # write the tables of all records into their pages
 
 A page has a table of a record between two comments, `<!-- record NAME: column, … -->` and
-`<!-- end -->`; a test compares the two (`tests/docs/test_quoted_tables.py`).
+`<!-- end -->`, with semicolons where a column's name has a comma; a test compares the two (`tests/docs/test_quoted_tables.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import datetime as dt
 import json
 import platform
 import re
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -35,6 +37,11 @@ class Quote(NamedTuple):
     name: str
     columns: list[str]
     table: str
+
+
+def as_called(script: str) -> str:
+    """Return the command that started this process."""
+    return shlex.join(["python", "-m", f"benchmarks.{script}", *sys.argv[1:]])
 
 
 def write_record(
@@ -96,10 +103,10 @@ def table(record: Mapping[str, Any], columns: Sequence[str]) -> str:
     """
     rows = record["rows"]
     best = {name: max(_numbers(rows, name), default=None) for name in columns}
-    lines = [f"| {' | '.join(columns)} |", f"|---|{'---:|' * (len(columns) - 1)}"]
-    for row in rows:
-        cells = [_cell(row[name], best[name]) for name in columns]
-        lines.append(f"| {' | '.join(cells)} |")
+    cells = [[_cell(row[name], best[name]) for name in columns] for row in rows]
+    sides = [_side(column) for column in zip(*cells, strict=True)]
+    lines = [f"| {' | '.join(columns)} |", f"|{'|'.join(sides)}|"]
+    lines += [f"| {' | '.join(row)} |" for row in cells]
     with_ = made_with(record["python"], record["versions"])
     made = f"`{record['command']}`, {record['date']}; {with_}."
     return "\n".join([*lines, "", made, ""])
@@ -116,12 +123,20 @@ def _cell(value: Any, best: float | None) -> str:
     return f"**{shown}**" if round(value, 4) == best else shown
 
 
+def _side(column: Sequence[str]) -> str:
+    """Return how a column is aligned: words on the left, figures on the right."""
+    return "---:" if all(re.match(r"[*+−-]*[.\d]|[–-]?$", cell) for cell in column) else "---"
+
+
+def _columns(given: str) -> list[str]:
+    return [column.strip() for column in given.split(";" if ";" in given else ",")]
+
+
 def quotes(pages: Sequence[Path] | None = None) -> Iterator[Quote]:
     """Yield every place of the documentation where a record is quoted."""
     for page in sorted(DOCS.rglob("*.md")) if pages is None else pages:
         for found in _QUOTE.finditer(page.read_text(encoding="utf-8")):
-            columns = [column.strip() for column in found["columns"].split(",")]
-            yield Quote(page, found["name"], columns, found["table"])
+            yield Quote(page, found["name"], _columns(found["columns"]), found["table"])
 
 
 def main() -> None:
@@ -129,8 +144,8 @@ def main() -> None:
     for page in sorted({quote.page for quote in quotes()}):
 
         def put(found: re.Match[str]) -> str:
-            columns = [column.strip() for column in found["columns"].split(",")]
-            return found["head"] + table(read_record(found["name"]), columns) + found["tail"]
+            made = table(read_record(found["name"]), _columns(found["columns"]))
+            return found["head"] + made + found["tail"]
 
         page.write_text(_QUOTE.sub(put, page.read_text(encoding="utf-8")), encoding="utf-8")
         print(page)

@@ -29,6 +29,15 @@ EXHIBITS = (
 )  # fmt: skip
 
 
+#: Runs of the project, by the names of their folders.
+TITLES = {
+    "yahoo-movies": "Yahoo! Movies",
+    "tripadvisor": "TripAdvisor",
+    "beeradvocate": "BeerAdvocate",
+    "tripadvisor-text": "TripAdvisor, ratings extracted from text",
+}
+
+
 def write_page(run: Path, out: Path) -> Path:
     """Write the page of one run."""
     settings = json.loads((run / "settings.json").read_text(encoding="utf-8"))
@@ -36,7 +45,7 @@ def write_page(run: Path, out: Path) -> Path:
     seconds = sum(json.loads(step)[1] for step in steps)
     name = run.resolve().name
     lines = [
-        f"# {name}",
+        f"# {TITLES.get(name, name)}",
         "",
         f"    {command(settings, name)}",
         "",

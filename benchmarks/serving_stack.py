@@ -1,7 +1,7 @@
 """What a list costs beside the ranking: the same handler on several web frameworks and servers.
 
     pip install starlette msgspec granian litestar fastapi uvicorn uvloop httptools
-    python benchmarks/serving_stack.py [--seconds 5] [--rounds 3]    # needs wrk
+    python -m benchmarks.serving_stack [--seconds 5] [--rounds 3] [--record]    # needs wrk
 
 A handler reads user, n and a mix of aspects from the query, takes ten rows that are there already,
 with a rating and a contribution for each of seven aspects, and encodes them as JSON: all that a
@@ -12,6 +12,7 @@ turns, and the median counts.
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import socket
 import statistics
@@ -19,6 +20,8 @@ import subprocess
 import sys
 import time
 from typing import Any
+
+from benchmarks.record import as_called, write_record
 
 ASPECTS = ("overall", "sleep_quality", "service", "value", "rooms", "cleanliness", "location")
 ROWS = [
@@ -37,14 +40,13 @@ SERVERS = {
     "granian": "-m granian --interface asgi --factory --log-level error --port {port}",
     "uvicorn": "-m uvicorn --factory --no-access-log --log-level error --port {port}",
 }
-STACKS = (
-    ("starlette_msgspec", "granian"),
-    ("starlette_msgspec", "uvicorn"),
-    ("litestar", "granian"),
-    ("litestar", "uvicorn"),
-    ("fastapi", "granian"),
-    ("fastapi", "uvicorn"),
-)
+FRAMEWORKS = {
+    "starlette_msgspec": "Starlette and msgspec",
+    "litestar": "Litestar",
+    "fastapi": "FastAPI",
+}
+STACKS = tuple(itertools.product(FRAMEWORKS, SERVERS))
+PACKAGES = ("starlette", "msgspec", "litestar", "fastapi", "granian", "uvicorn")
 
 
 def mix_of(by: list[str]) -> dict[str, float]:
@@ -108,6 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     options = parser.parse_args()
     found: dict[tuple[str, str], list[float]] = {stack: [] for stack in STACKS}
     for _ in range(options.rounds):
@@ -118,6 +121,13 @@ def main() -> None:
         print(
             f"{framework:18} {server:8} {statistics.median(rates):8,.0f} lists a second ({shown})"
         )
+    if options.record:
+        middle = {stack: f"{statistics.median(rates):,.0f}" for stack, rates in found.items()}
+        rows = [
+            {"lists a second": words, **{server: middle[name, server] for server in SERVERS}}
+            for name, words in FRAMEWORKS.items()
+        ]
+        write_record("serving-stack", as_called("serving_stack"), rows, PACKAGES)
 
 
 def requests_per_second(framework: str, server: str, seconds: int) -> float:

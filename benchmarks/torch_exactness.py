@@ -1,6 +1,6 @@
 """How exact the loss and its gradients are, beside quadrature of the density along the ray.
 
-    python benchmarks/torch_exactness.py [--cases 10000]
+    python -m benchmarks.torch_exactness [--cases 10000] [--record]
 
 Random pairs of 1 to 8 aspects, some of them missing, margins to 10, 0.5 to 60 degrees of freedom,
 and means that are off by up to 10,000 standard deviations; every way to give Σ. Quadrature knows
@@ -19,6 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from benchmarks.record import as_called, write_record
 from dmrank.torch import directional_loss
 
 BATCH = 500
@@ -175,6 +176,7 @@ def _largest_error(ours: Tensor, exact: Tensor) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     options = parser.parse_args()
     generator = torch.Generator().manual_seed(0)
     largest: dict[tuple[str, str, str], float] = {}
@@ -190,6 +192,21 @@ def main() -> None:
     for (density, family, name), error in largest.items():
         if (family, name) != ("gaussian", "degrees of freedom"):
             print(f"  {density:9} {family:9} {name:19} {error:.1e}")
+    if options.record:
+        rows = rows_of(largest)
+        write_record("torch-exactness", as_called("torch_exactness"), rows, ("torch",))
+
+
+def rows_of(largest: dict[tuple[str, str, str], float]) -> list[dict[str, str]]:
+    """Return a row for the loss and each gradient, a column for each family and density."""
+    rows: dict[str, dict[str, str]] = {}
+    for (density, family, name), error in largest.items():
+        title = name if name == "loss" else f"gradient by the {name}"
+        row = rows.setdefault(name, {"what": title})
+        column = family if density == "ray" else f"{family}, direction"
+        fixed = (family, name) == ("gaussian", "degrees of freedom")
+        row[column] = "–" if fixed else f"{error:.0e}"
+    return list(rows.values())
 
 
 if __name__ == "__main__":

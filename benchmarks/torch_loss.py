@@ -172,9 +172,9 @@ def main() -> None:
                 row = compare(family, scale, options.pairs, options.aspects, options.repeats)
                 rows.append(row)
     if options.record:
-        from benchmarks.record import write_record
+        from benchmarks.record import as_called, write_record
 
-        write_record("torch-loss", "python -m benchmarks.torch_loss --record", rows, ("torch",))
+        write_record("torch-loss", as_called("torch_loss"), rows, ("torch",))
 
 
 if __name__ == "__main__":

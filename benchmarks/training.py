@@ -292,7 +292,14 @@ def compare(size: Size, iterations: int, torch_iterations: int) -> list[dict[str
     print(f" ({gain / ideal:.0%})")
     print(f"first call, compiled or from the cache: {first:.1f} s")
     print(f"peak memory before PyTorch: {memory:.0f} MB")
-    return rows
+    told = {
+        "gain of the second thread": f"{gain:.2f} times",
+        "gain of a loop that shares nothing": f"{ideal:.2f} times",
+        "peak memory before PyTorch": f"{memory:.0f} MB",
+    }
+    named, measured, *_ = rows[0]
+    empty = dict.fromkeys(rows[0], "")
+    return rows + [{**empty, named: what, measured: much} for what, much in told.items()]
 
 
 def vary(name: str, values: Iterable[int], base: Size) -> Iterator[tuple[int, Size]]:
@@ -346,9 +353,9 @@ def main() -> None:
         return
     rows = compare(size, options.iterations, options.torch_iterations)
     if options.record:
-        from benchmarks.record import write_record
+        from benchmarks.record import as_called, write_record
 
-        write_record("training", "python -m benchmarks.training --record", rows, ("torch",))
+        write_record("training", as_called("training"), rows, ("torch",))
 
 
 if __name__ == "__main__":

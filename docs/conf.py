@@ -44,7 +44,9 @@ nb_output_stderr = "remove"  # what is said on the way: compiling, bars
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_type_aliases = {"By": "By", "Id": "Id"}
+autodoc_type_aliases = {
+    name: name for name in ("ArrayLike", "By", "Codes", "Float32s", "Floats", "Id", "Int64s")
+}
 autodoc_class_signature = "mixed"
 python_maximum_signature_line_length = 88
 napoleon_google_docstring = False

@@ -3,7 +3,7 @@
     make peers-table                                       # both environments, and the table
     python -m benchmarks.peers --runs RUNS [--file tripadvisor] [--models "implicit ALS" …]
     python -m benchmarks.peers --runs RUNS --times         # seconds to fit again, nothing else
-    python -m benchmarks.peers --runs RUNS --show          # the table, in Markdown
+    python -m benchmarks.peers --runs RUNS --show [--record]          # the table, in Markdown
 
 A run judges the models whose libraries are installed: RecTools wants an older NumPy than the
 others, `make peers-table` has an environment for each. What is done is kept in the folder RUNS, so
@@ -42,7 +42,8 @@ import dmrank
 from benchmarks.beyond import DATA, FILES, keep, split_of
 from benchmarks.originals.contest import trials
 from benchmarks.peers.contenders import CONTENDERS, LISTS, SEED, THREADS, Contender
-from benchmarks.peers.table import show
+from benchmarks.peers.table import recorded, show
+from benchmarks.record import as_called, write_record
 from dmrank.evaluation import rated_pairs
 
 METRICS = ("ap", "ndcg@10", "ndcg@50")
@@ -138,11 +139,14 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=list(CONTENDERS), choices=list(CONTENDERS))
     parser.add_argument("--times", action="store_true", help="only take the time of fits again")
     parser.add_argument("--show", action="store_true", help="print the table of what is done")
+    parser.add_argument("--record", action="store_true", help="keep what is shown, for the docs")
     arguments = parser.parse_args()
     targets = {name: arguments.runs / arguments.file / f"{name}.json" for name in CONTENDERS}
     done = {name: kept for name, target in targets.items() if "per user" in (kept := read(target))}
     if arguments.show:
         show(done)
+        if arguments.record:
+            write_record(f"peers-{arguments.file}", as_called("peers"), recorded(done))
         return
     if not (DATA / f"{arguments.file}.parquet").exists():
         sys.exit(f"{DATA / arguments.file}.parquet is missing: put the ratings there")

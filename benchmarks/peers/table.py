@@ -11,11 +11,11 @@ from dmrank.evaluation import bootstrap_interval
 #: Titles of columns, and what is kept of a model.
 COLUMNS = (
     ("NDCG@10", "ndcg@10 overall"),
-    ("over aspects", "ndcg@10 average"),
+    ("NDCG@10, average", "ndcg@10 average"),
     ("NDCG@50", "ndcg@50 overall"),
-    ("over aspects", "ndcg@50 average"),
+    ("NDCG@50, average", "ndcg@50 average"),
     ("MAP", "ap overall"),
-    ("over aspects", "ap average"),
+    ("MAP, average", "ap average"),
     ("rated pairs", "rated pairs"),
     ("contrast", "contrast"),
 )
@@ -40,6 +40,15 @@ def show(found: dict[str, dict[str, Any]]) -> None:
         gain = np.array(found[OURS]["per user"]) - np.array(found[best]["per user"])
         low, high = bootstrap_interval(gain)
         print(f"NDCG@10, {OURS} − {best}: {np.nanmean(gain):+.4f} [{low:+.4f}, {high:+.4f}]")
+
+
+def recorded(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a record: a model that says nothing of contrasts has a dash."""
+    return [
+        {"model": f"{name} {one['version']}"}
+        | {title: "–" if one[key] is None else one[key] for title, key in COLUMNS}
+        for name, one in found.items()
+    ]
 
 
 def rows(found: dict[str, dict[str, Any]]) -> list[str]:

@@ -44,7 +44,9 @@ class ParametersDirective(SphinxDirective):
                      described.get(name, ""))  # fmt: skip
             lines.append(f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |")
         lines += list(_of_members(config))
-        return self.parse_text_to_nodes("\n".join(lines))
+        table, *others = self.parse_text_to_nodes("\n".join(lines))
+        table["classes"].append("parameters")
+        return [table, *others]
 
 
 def _of_members(config: type[Config]) -> Iterator[str]:
@@ -187,6 +189,13 @@ def _own_answers(kind: type[Model]) -> list[str]:
     return [f"   :members: {', '.join(public)}"] if public else []
 
 
+def _is_left_out(
+    _: Sphinx, _what: str, _name: str, thing: object, _skip: bool, _options: object
+) -> bool | None:
+    """Leave out fields of named tuples: all that they say is their number; the class has words."""
+    return True if (inspect.getdoc(thing) or "").startswith("Alias for field number") else None
+
+
 def _plain_names(*given: Any) -> tuple[str | None, str | None]:
     """Show an alias of types by its name: autodoc puts a reference in its place, and shows that."""
     *_, signature, returned = given
@@ -202,6 +211,7 @@ def _unwrapped(text: str | None) -> str | None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension."""
     app.connect("autodoc-process-signature", _plain_names)
+    app.connect("autodoc-skip-member", _is_left_out)
     app.add_directive("parameters", ParametersDirective)
     app.add_directive("command", CommandDirective)
     app.add_directive("commands", CommandsDirective)

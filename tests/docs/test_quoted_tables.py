@@ -160,6 +160,29 @@ def test_a_table_of_a_page_is_that_of_the_record_that_a_script_wrote(quote: reco
     )
 
 
+#: What the README says of speed: the record, one of its rows, and the column.
+SPEED = {
+    r"10 million rows ([\d.]+)× pandas": (
+        "ratings", {"data": "synthetic csv, 10,000,000 rows", "part": "total"}, "ratio",
+    ),
+    r"training DMR ([\d.]+)× PyTorch": (
+        "training", {"version": "dmrank, 2 threads"}, "beside PyTorch's best",
+    ),
+    r"a list ([\d.]+)× implicit": ("lists", {"what": "dmrank, arrays"}, "ratio"),
+    r"an evaluated list ([\d.]+)× Cornac": ("evaluation", {"what": "a list"}, "ratio"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SPEED)
+def test_the_readme_is_as_fast_as_its_records(words: str) -> None:
+    name, of, column = SPEED[words]
+    text = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    quoted = re.search(words, text)
+    assert quoted is not None
+    (row,) = (row for row in record.read_record(name)["rows"] if of.items() <= row.items())
+    assert _same(quoted[1], row[column].removesuffix("×"))
+
+
 def test_every_record_is_quoted_and_says_how_it_was_made() -> None:
     names = {path.stem for path in record.RECORDS.glob("*.json")}
     assert names

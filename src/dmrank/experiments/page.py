@@ -35,6 +35,10 @@ img { max-width: 100%; height: auto; }
 """
 
 
+#: Columns of words, which begin on the left as the first one does; the others are figures.
+WORDS = ("settings",)
+
+
 @dataclass(frozen=True)
 class Section:
     """An exhibit with the files that were written for it, relative to the page."""
@@ -56,7 +60,7 @@ def to_markdown(table: pl.DataFrame) -> str:
     """
     lines = [
         table.columns,
-        ["---" if n == 0 else "---:" for n in range(table.width)],
+        ["---" if name in WORDS or n == 0 else "---:" for n, name in enumerate(table.columns)],
         *table.iter_rows(),
     ]
     joined = ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]

@@ -60,4 +60,5 @@ class ListLift:
         return f"{'specific-' if self.specific else ''}lift@{self.k}"
 
 
+#: A metric of a model as a whole: it has no value per user.
 WholeMetric = Contrast | ListLift
