@@ -34,7 +34,8 @@ attack-service: .venv/dev.stamp ## 10,000 requests by Schemathesis, and 100 relo
 page-speed: .venv/dev.stamp ## sixty moves of a slider, on a machine that does nothing else
 	DMRANK_ALONE=1 $(BIN)/pytest -q -s tests/service/page/test_speed.py
 
-docs: .venv/docs.stamp .peers/tutorial.stamp ## build the site into .site/html, run every snippet and check every link of it
+docs: ## build the site into .site/html, run every snippet and check every link of it
+	$(MAKE) --no-print-directory --jobs 2 .venv/docs.stamp .peers/tutorial.stamp
 	$(BIN)/pytest -q -n 2 --dist worksteal tests/docs/test_snippets.py tests/docs/test_failing_cells.py
 	OTHER_PYTHON=$(CURDIR)/.peers/tutorial/bin/python \
 	  $(BIN)/python -m sphinx -q -E -j 2 -W --keep-going docs .site/html

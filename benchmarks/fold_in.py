@@ -1,6 +1,6 @@
 """Folding in: how long one user of ten ratings takes, and how good the lists are.
 
-    python benchmarks/fold_in.py [--speed] [--quality] [--iterations 8000]
+    python -m benchmarks.fold_in [--speed] [--quality] [--iterations 8000] [--record]
 
 Speed: a new user, or item, with ten ratings of eight aspects, folded into models with the sizes of
 the paper's TripAdvisor (100,005 users, 17,257 items). Quality, on Yahoo! Movies: 400 users are left
@@ -74,7 +74,8 @@ def _ten_ratings(ratings: dmrank.Ratings, seed: int, new: Literal["user", "item"
     return table.with_columns(pl.Series(a, values[:, k]) for k, a in enumerate(ratings.aspects))
 
 
-def measure_quality(iterations: int) -> None:
+def measure_quality(iterations: int) -> list[dict[str, str]]:
+    """Print how good lists of folded-in users and items are, and return it as rows of a table."""
     split = dmrank.read_ratings(DATA / "yahoo-movies.parquet", verbose=False).split(seed=0)
     settings = {"iterations": iterations, "evaluate_every": 1_000, "patience": 3, "threads": 1}
     models: dict[str, dmrank.Model] = {
@@ -88,15 +89,24 @@ def measure_quality(iterations: int) -> None:
     users = _some(len(split.train.users), LEFT_OUT_USERS, rng)
     items = _some(len(split.train.items), LEFT_OUT_ITEMS, rng)
     popular = dmrank.Popularity().fit(split.train)
-    print(f"\nYahoo! Movies; popularity: NDCG@10 {_ndcg(split, users, popular):.4f}")
-    print(f"{'':40}{'users: NDCG@10':>24}{'items: above random':>24}")
-    print(f"{'':40}{'trained':>12}{'folded in':>12}{'trained':>12}{'folded in':>12}")
+    columns = ("users: trained", "users: folded in", "items: trained", "items: folded in")
+    print(f"\n{'Yahoo! Movies':40}{''.join(f'{column:>20}' for column in columns)}")
+    nothing = float("nan")
+    found = [("Popularity", (_ndcg(split, users, popular), nothing, nothing, nothing))]
     for name, model in models.items():
         model.fit(split.train, validation=split.validation)
-        row = [_ndcg(split, users, model), _fold_users(split, users, model)]
-        row += [_above_random(split, items, model), _fold_items(split, items, model)]
-        shown = ("–" if np.isnan(value) else f"{value:.4f}" for value in row)
-        print(f"{name:40}" + "".join(f"{value:>12}" for value in shown), flush=True)
+        of_users = _ndcg(split, users, model), _fold_users(split, users, model)
+        of_items = _above_random(split, items, model), _fold_items(split, items, model)
+        found.append((name, (*of_users, *of_items)))
+        print(f"{name:40}" + "".join(f"{value:20.4f}" for value in found[-1][1]), flush=True)
+    return [
+        {"model": name}
+        | {
+            column: "–" if np.isnan(value) else f"{value:.4f}".removeprefix("0")
+            for column, value in zip(columns, values, strict=True)
+        }
+        for name, values in found
+    ]
 
 
 def _some(size: int, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -155,7 +165,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--quality", action="store_true")
-    parser.add_argument("--record", action="store_true", help="keep the speed, for the docs")
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     parser.add_argument("--iterations", type=int, default=8_000)
     arguments = parser.parse_args()
     if arguments.speed or not arguments.quality:
@@ -165,7 +175,11 @@ def main() -> None:
 
             write_record("fold-in", as_called("fold_in"), rows)
     if arguments.quality or not arguments.speed:
-        measure_quality(arguments.iterations)
+        rows = measure_quality(arguments.iterations)
+        if arguments.record:
+            from benchmarks.record import as_called, write_record
+
+            write_record("fold-in-quality", as_called("fold_in"), rows)
 
 
 if __name__ == "__main__":

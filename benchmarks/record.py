@@ -3,7 +3,8 @@
     python -m benchmarks.record            # write the tables of all records into their pages
 
 A page has a table of a record between two comments, `<!-- record NAME: column, … -->` and
-`<!-- end -->`, with semicolons where a column's name has a comma; a test compares the two (`tests/docs/test_quoted_tables.py`).
+`<!-- end -->`, with semicolons where the name of a column has a comma; a test compares the two
+(`tests/docs/test_quoted_tables.py`).
 """
 
 from __future__ import annotations
