@@ -124,5 +124,12 @@ def test_what_is_typed_into_a_shell_is_found_in_pages_and_tutorials() -> None:
     } <= pages
 
 
+@pytest.mark.parametrize("page", [*PAGES, *READ_ONLY])
+def test_no_line_of_a_page_is_a_comment_by_chance(page: str) -> None:
+    """To the site, a line that begins with % says nothing."""
+    lines = (ROOT / page).read_text("utf-8").splitlines()
+    assert [line for line in lines if line.startswith("%")] == []
+
+
 def test_no_page_of_results_has_python_that_nobody_runs() -> None:
     assert [str(s) for s in SNIPPETS if s.is_python and s.page not in RUNNABLE] == []
