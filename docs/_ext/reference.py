@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from types import UnionType
 from typing import Any, get_args
 
 import typer
@@ -196,6 +197,30 @@ def _is_left_out(
     return True if (inspect.getdoc(thing) or "").startswith("Alias for field number") else None
 
 
+def _say_each(
+    _: Sphinx, _what: str, _name: str, thing: object, _options: object, lines: list[str]
+) -> None:
+    """Give each attribute of `a, b : type` a line: napoleon would take the first for a type."""
+    if isinstance(thing, UnionType):
+        lines[:] = ["Any of these."]
+    start = lines.index("Attributes") if "Attributes" in lines else len(lines)
+    spread = lines[:start]
+    names: list[str] = []
+    for line in lines[start:]:
+        several = re.fullmatch(r"(\w+(?:, \w+)+) : (.+)", line)
+        if several:
+            names = several[1].split(", ")
+            kind, said = several[2], []
+            continue
+        if names and line.startswith(" "):
+            said.append(line)
+            continue
+        spread += [text for name in names for text in (f"{name} : {kind}", *said)]
+        names = []
+        spread.append(line)
+    lines[:] = spread + [text for name in names for text in (f"{name} : {kind}", *said)]
+
+
 def _plain_names(*given: Any) -> tuple[str | None, str | None]:
     """Show an alias of types by its name: autodoc puts a reference in its place, and shows that."""
     *_, signature, returned = given
@@ -205,12 +230,17 @@ def _plain_names(*given: Any) -> tuple[str | None, str | None]:
 def _unwrapped(text: str | None) -> str | None:
     # A default that is made anew each time is no Python, and what is none is shown raw.
     text = text and text.replace("<factory>", "...")
+    # What NDArray is short for.
+    text = text and re.sub(
+        r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)(?:\[Any\])?\]\]", r"NDArray[\1]", text
+    )
     return text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension."""
     app.connect("autodoc-process-signature", _plain_names)
+    app.connect("autodoc-process-docstring", _say_each, priority=400)  # before napoleon
     app.connect("autodoc-skip-member", _is_left_out)
     app.add_directive("parameters", ParametersDirective)
     app.add_directive("command", CommandDirective)

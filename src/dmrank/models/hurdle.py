@@ -138,7 +138,7 @@ class Hurdle(CompositeModel):
 
     @property
     def members(self) -> dict[str, Model]:
-        """The fitted models by name: those of exposure, and `mixedeffects`."""
+        """The fitted models by name, those of exposure and `mixedeffects`."""
         stages = self._stages
         return {**stages.exposure.models, _PREFERENCE: stages.preference}
 
