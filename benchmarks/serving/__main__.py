@@ -40,6 +40,7 @@ from dmrank import DMR, Hurdle, Model, make_ratings
 
 MODELS = Path(".peers/serving-models")
 PEERS = Path(".peers/serving/bin/python")
+OURS, BARE = "dmrank serve", "dmrank serve, without parts"
 LIST = "/v1/recommend?user={user}&n=10&by=service&by=value=2"
 CORNAC = "/recommend?uid={user}&k=10&remove_seen=true"
 UNSEEN = "/v1/recommend?user={user}&n=10&by=service={i}&by=value=2"
@@ -80,12 +81,12 @@ def rate_rows(found: dict[str, Measured]) -> list[dict[str, str]]:
         row = {"lists a second": name}
         for model, measured in found.items():
             rates = measured.rates
-            rate, bare = rates.get(name), rates["lists without parts"]
+            rate, bare = rates.get(name), rates[BARE]
             row[model] = "" if rate is None else f"{rate:,.0f}"
-            row[f"{model}: ours is"] = "" if rate is None else f"{rates['lists'] / rate:.2f} times"
-            row[f"{model}: ours without parts is"] = (
-                "" if rate is None else f"{bare / rate:.2f} times"
+            row[f"{model}: dmrank serve is"] = (
+                "" if rate is None else f"{rates[OURS] / rate:.2f} times"
             )
+            row[f"{model}: without parts"] = "" if rate is None else f"{bare / rate:.2f} times"
         rows.append(row)
     return rows
 
@@ -129,11 +130,11 @@ def measure(file: Path, seconds: int, rounds: int, *, quick: bool, peers: bool) 
         body = urllib.request.urlopen(url).read()
         requests_per_second(port, LIST, users, seconds=1)
         rates: dict[str, Callable[[], float]] = {
-            "lists": lambda: requests_per_second(port, LIST, users, seconds=seconds),
-            "lists without parts": lambda: requests_per_second(
+            OURS: lambda: requests_per_second(port, LIST, users, seconds=seconds),
+            BARE: lambda: requests_per_second(
                 port, f"{LIST}&aspects=false", users, seconds=seconds
             ),
-            "lists, a new mix each": lambda: requests_per_second(
+            "dmrank serve, a mix never seen each": lambda: requests_per_second(
                 port, UNSEEN, users, seconds=seconds
             ),
         }
@@ -143,9 +144,9 @@ def measure(file: Path, seconds: int, rounds: int, *, quick: bool, peers: bool) 
                 for name, ask in added.items()
             }
             found = in_turns(rates, rounds)
-        lists = found["lists"]
+        lists = found[OURS]
         for name, rate in found.items():
-            print(f"  {name:28} {rate:9,.0f} a second   lists / this: {lists / rate:6.2f}")
+            print(f"  {name:48} {rate:9,.0f} a second   lists / this: {lists / rate:6.2f}")
         print(f"  {len(body):,} bytes each")
         others_found = show_latency(port, first, lists / 2, served, seconds)
         others_found |= show_newcomer(port, model)
@@ -184,7 +185,7 @@ class others:  # noqa: N801 (used like a function)
         ]  # fmt: skip
         env = {**os.environ, "DMRANK_BENCH_LENGTH": str(self._length)}
         self._start(constant, f"http://127.0.0.1:{port}/", env=env)
-        asks["a constant of equal length"] = lambda seconds: requests_per_second(
+        asks["a constant answer of equal length"] = lambda seconds: requests_per_second(
             port, "/v1/recommend?user={user}&n=10", self._users, seconds=seconds
         )
         if self._peers:
@@ -215,13 +216,13 @@ class others:  # noqa: N801 (used like a function)
             flask = [str(PEERS), "-m", "flask", "run", "--port", str(own)]
             self._start(flask, f"http://127.0.0.1:{own}{CORNAC.format(user=user)}", env=serve)
         return {
-            "FastAPI, uvicorn, implicit": lambda seconds: requests_per_second(
+            "FastAPI on uvicorn around implicit": lambda seconds: requests_per_second(
                 served["implicit_app_as_usual"],
                 "/recommend?user={user}&n=10",
                 self._users,
                 seconds=seconds,
             ),
-            "the same in its loop": lambda seconds: requests_per_second(
+            "the same in its event loop": lambda seconds: requests_per_second(
                 served["implicit_app"], "/recommend?user={user}&n=10", self._users, seconds=seconds
             ),
             "Cornac's server": lambda seconds: requests_per_second(
