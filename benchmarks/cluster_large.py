@@ -1,13 +1,13 @@
 """A tenth of HotelRec, made up, on three nodes none of which may hold its user side.
 
-    python -m benchmarks.cluster_large --record     # needs the extra `ray`, and root; half an hour
+    python -m benchmarks.cluster_large --record     # needs the extra `ray` and Linux; half an hour
     python -m benchmarks.cluster_large --scale 0.1        # a tenth of the tenth, for a first look
 
 HotelRec has 50 million reviews by 21.9 million users of 365,000 hotels. Nodes are processes of this
-machine, each with all that belongs to it (its part of Ray, a worker, an object store) in a control
-group of the system that may have so much memory: less than the user side takes. Pages of files
-count while they are in memory, and the system lets go of them. What the driver and the nodes have
-of their own, beside files, is looked at ten times a second.
+machine: their part of Ray, a worker, an object store. None of them gets more memory from the system
+than a node may have (RLIMIT_DATA), and what all processes of a node have beside files is looked at
+twenty times a second: beyond the limit the script ends with an error. Files that are mapped are not
+counted, for the system can let go of their pages; the object store is.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import resource
 import shutil
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,70 +37,58 @@ from dmrank.models.opened import ModelFile
 
 _USERS, _ITEMS, _ROWS = 2_190_000, 36_500, 5_000_000
 _STORE = 100 << 20
+#: Ray has dozens of threads, and the system counts the room of their stacks.
+_STACK = 1 << 20
 Result = TypeVar("Result")
 
 
-class Group:
-    """A control group of processes with a limit of memory, of either version of Linux's."""
-
-    def __init__(self, name: str, megabytes: int) -> None:
-        root = Path("/sys/fs/cgroup")
-        self._root = root / "memory" if (root / "memory").is_dir() else root
-        self._folder = self._root / f"dmrank-{os.getpid()}-{name}"
-        is_first = self._root != root
-        limit = "memory.limit_in_bytes" if is_first else "memory.max"
-        self._own = "total_rss" if is_first else "anon"
-        try:
-            if not is_first:
-                (root / "cgroup.subtree_control").write_text("+memory")
-            self._folder.mkdir()
-            (self._folder / limit).write_text(str(megabytes << 20))
-        except OSError as error:
-            raise SystemExit(f"no limit of memory can be set, run it as root: {error}") from None
-
-    @contextmanager
-    def joined(self) -> Iterator[None]:
-        """Let processes that are started within the block belong to it."""
-        (self._folder / "cgroup.procs").write_text(str(os.getpid()))
-        try:
-            yield
-        finally:
-            (self._root / "cgroup.procs").write_text(str(os.getpid()))
-
-    def own_memory(self) -> float:
-        """Return the megabytes of its processes that belong to no file."""
-        told = (line.split() for line in (self._folder / "memory.stat").read_text().splitlines())
-        return int(next(size for name, size in told if name == self._own)) / 2**20
-
-    def remove(self) -> None:
-        """Remove it, once its processes have ended."""
-        for _ in range(100):
-            try:
-                self._folder.rmdir()
-                return
-            except OSError:
-                time.sleep(0.1)
+@contextmanager
+def limited(megabytes: int) -> Iterator[None]:
+    """Let no process that is started within the block have more memory of its own."""
+    wanted = {resource.RLIMIT_DATA: megabytes << 20, resource.RLIMIT_STACK: _STACK}
+    before = {what: resource.getrlimit(what) for what in wanted}
+    for what, size in wanted.items():
+        resource.setrlimit(what, (size, before[what][1]))
+    try:
+        yield
+    finally:
+        for what, sizes in before.items():
+            resource.setrlimit(what, sizes)
 
 
-def own_memory() -> float:
-    """Return the megabytes of this process that belong to no file."""
-    with Path("/proc/self/smaps_rollup").open() as told:
-        kilobytes = {line.split(":")[0]: line.split()[1] for line in told if "kB" in line}
-    return int(kilobytes["Anonymous"]) / 1_024
+def own_memory(process: int | str = "self") -> float:
+    """Return the megabytes of a process that belong to no file on a disk; 0 of one that ended."""
+    kilobytes = 0
+    with suppress(OSError), Path(f"/proc/{process}/status").open() as told:
+        for line in told:
+            if line.startswith(("RssAnon:", "RssShmem:")):
+                kilobytes += int(line.split()[1])
+    return kilobytes / 1_024
+
+
+def processes_of(raylet: int) -> list[int]:
+    """Return a node's processes: its raylet, and what that has started."""
+    found = [raylet]
+    for parent in found:
+        for children in Path(f"/proc/{parent}/task").glob("*/children"):
+            with suppress(OSError):
+                found += map(int, children.read_text().split())
+    return found
 
 
 class Watch:
     """Looks at the memory of the driver and of the nodes while something runs."""
 
-    def __init__(self, groups: list[Group]) -> None:
-        self._groups, self._stopped = groups, threading.Event()
+    def __init__(self, raylets: list[int]) -> None:
+        self._raylets, self._stopped = raylets, threading.Event()
         self.driver, self.node = own_memory(), 0.0
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def _look(self) -> None:
-        while not self._stopped.wait(0.1):
+        while not self._stopped.wait(0.05):
             self.driver = max(self.driver, own_memory())
-            self.node = max(self.node, *(group.own_memory() for group in self._groups))
+            for raylet in self._raylets:
+                self.node = max(self.node, sum(map(own_memory, processes_of(raylet))))
 
     def __enter__(self) -> Watch:
         self._thread.start()
@@ -113,13 +102,13 @@ class Watch:
 class Steps:
     """Runs one step after the other, and tells how long each took and what it needed."""
 
-    def __init__(self, groups: list[Group]) -> None:
-        self._groups = groups
+    def __init__(self, raylets: list[int], megabytes: int) -> None:
+        self._raylets, self._megabytes = raylets, megabytes
         self.rows: list[dict[str, str]] = []
 
     def run(self, what: str, function: Callable[[], Result]) -> Result:
         before, started = own_memory(), time.perf_counter()
-        with Watch(self._groups) as watch:
+        with Watch(self._raylets) as watch:
             result = function()
         seconds = time.perf_counter() - started
         row = {
@@ -130,15 +119,17 @@ class Steps:
         }
         print("{:<28}{:>8} s{:>12} of the driver{:>12} of a node".format(*row.values()), flush=True)
         self.rows.append(row)
+        if watch.node > self._megabytes:
+            raise SystemExit(f"a node had {watch.node:,.0f} MB, more than {self._megabytes}")
         return result
 
 
-def started(groups: list[Group]) -> Any:
+def started(nodes: int, megabytes: int) -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": _STORE}
     cluster = Cluster(initialize_head=True, head_node_args=head)
-    for group in groups:
-        with group.joined():
+    with limited(megabytes):
+        for _ in range(nodes):
             cluster.add_node(num_cpus=1, object_store_memory=_STORE, wait=False)
     cluster.wait_for_nodes()
     ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.CRITICAL)
@@ -156,18 +147,15 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=1_000, help="of each node")
     parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     given = parser.parse_args()
-    groups = [Group(str(number), given.megabytes) for number in range(given.nodes)]
-    # Before there is anything in memory: what this process has belongs to no node.
-    cluster = started(groups)
+    cluster = started(given.nodes, given.megabytes)
+    raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.worker_nodes]
     folder = Path(tempfile.mkdtemp(prefix="dmrank-large-", dir="."))
     try:
-        rows = run(given, folder, Steps(groups))
+        rows = run(given, folder, Steps(raylets, given.megabytes))
     finally:
         ray.shutdown()
         cluster.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
-        for group in groups:
-            group.remove()
     if given.record:
         command = "python -m benchmarks.cluster_large --record"
         write_record("cluster-large", command, rows, ("ray",))
