@@ -95,7 +95,7 @@ def test_a_mistake_ends_with_code_2(file: Path) -> None:
 def interrupted(file: Path, tmp_path: Path, monkeypatch) -> Path:
     """A run that was stopped after two parts."""
     monkeypatch.setattr("dmrank.text.reviews.BLOCK", 50)
-    monkeypatch.setattr("dmrank.text.file_extraction._PART", 100)
+    monkeypatch.setattr("dmrank.text.file_extraction.PART", 100)
     write = Parts.add
 
     def stop_after_two(parts: Parts, *given: object) -> None:

@@ -24,6 +24,7 @@ from dmrank.text.extractor import Extractor, Summary
 from dmrank.text.learning import learn_from_texts
 from dmrank.text.lexicon import Lexicon
 from dmrank.text.lexicon_files import load_lexicon
+from dmrank.text.parts import PART
 from dmrank.text.polarity import Polarity, lexicon_polarity
 from dmrank.text.rating import Origin, rate_reviews
 from dmrank.text.reviews import ReviewColumns, count_reviews, sample_reviews
@@ -31,6 +32,8 @@ from dmrank.text.scoring import Mapping
 
 #: How many reviews polarity is learned from, at most.
 LEARN_FROM: Final = 50_000
+#: Bytes of reviews that a task is sent, about: it costs some milliseconds whatever its size.
+_TASK: Final = 8 << 20
 #: With fewer rated reviews than this the polarity of the lexicon is better than a learned one.
 _FEWEST: Final = 100
 
@@ -210,9 +213,23 @@ class RatingStream:
             fill=extractor.fill,
             scale=extractor.scale,
         )
-        calls = ((to_batch(rows), origin) for rows, origin in self._blocks(skip))
+        calls = ((to_batch(rows), origin) for rows, origin in self._tasks(skip))
         for rated in workers.run(rate, calls):
             yield from_batch(rated), Summary(**notes_of(rated))
+
+    def _tasks(self, skip: int) -> Iterator[tuple[pl.DataFrame, Origin]]:
+        """Give what follows in the same way, several blocks at once; none is in two parts."""
+        held: list[tuple[pl.DataFrame, Origin]] = []
+        reviews = size = 0
+        for rows, origin in self._blocks(skip):
+            held.append((rows, origin))
+            reviews, size = reviews + len(rows), size + int(rows.estimated_size())
+            if size >= _TASK or reviews >= PART:
+                yield _together(held)
+                held, size = [], 0
+                reviews = 0 if reviews >= PART else reviews
+        if held:
+            yield _together(held)
 
     def _blocks(self, skip: int) -> Iterator[tuple[pl.DataFrame, Origin]]:
         """Give blocks of reviews, after skipping so many, and where they come from."""
@@ -246,6 +263,10 @@ class RatingStream:
             missing_values=(),
             verbose=False,
         )
+
+
+def _together(blocks: list[tuple[pl.DataFrame, Origin]]) -> tuple[pl.DataFrame, Origin]:
+    return pl.concat([rows for rows, _ in blocks]), blocks[0][1]
 
 
 def _pair(scale: tuple[float, float]) -> tuple[float, float]:

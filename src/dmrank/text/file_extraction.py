@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
@@ -17,13 +17,10 @@ from dmrank.text.english import english
 from dmrank.text.extract import RatingStream, obtain_polarity
 from dmrank.text.extractor import Extractor, Summary
 from dmrank.text.lexicon_files import load_lexicon
-from dmrank.text.parts import Parts
+from dmrank.text.parts import PART, Parts
 from dmrank.text.polarity import Polarity, load_polarity
 from dmrank.text.reviews import ReviewColumns
 from dmrank.text.scoring import Mapping
-
-#: Reviews in one part on disk: what a killed run loses, a few seconds of work.
-_PART: Final = 20_480
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,7 @@ def _write_parts(stream: RatingStream, parts: Parts) -> None:
     for frame, summary in stream.frames(skip=parts.reviews):
         frames.append(frame)
         found.add(summary)
-        if found.reviews >= _PART:
+        if found.reviews >= PART:
             parts.add(pl.concat(frames), found)
             frames, found = [], Summary()
     if found.reviews:

@@ -20,6 +20,8 @@ from dmrank.support.errors import DataError
 from dmrank.support.files import write_table
 from dmrank.text.extractor import Summary
 
+#: Reviews in one part on disk: what a killed run loses, a few seconds of work.
+PART: Final = 20_480
 _POLARITY: Final = "polarity"
 _PART: Final = "part-{:012d}.parquet"
 _ROWS, _SUMMARY = "dmrank.reviews", "dmrank.summary"
