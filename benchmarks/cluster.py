@@ -66,6 +66,7 @@ def work(given: argparse.Namespace, folder: Path) -> dict[str, Callable[[], Any]
     users = split.train.users.names(trained).to_list()
     new = made.ratings.filter(users=users[: given.users // 8])
     reviews = make_reviews(2 * given.users)
+    many = pl.concat([reviews.with_columns(user=pl.col("user") + f"-{n}") for n in range(10)])
     polarity = dmrank.learn_polarity(reviews, overall="stars")
 
     def parts(users_per_part: int) -> PartSettings:
@@ -73,10 +74,12 @@ def work(given: argparse.Namespace, folder: Path) -> dict[str, Callable[[], Any]
         shutil.rmtree(target, ignore_errors=True)
         return PartSettings(target, is_joined=False, users_per_part=users_per_part)
 
+    def extracted(table: pl.DataFrame) -> Any:
+        return dmrank.extract_aspects(table, overall="stars", polarity=polarity, verbose=False)
+
     return {
-        "extraction": lambda: dmrank.extract_aspects(
-            reviews, overall="stars", polarity=polarity, verbose=False
-        ),
+        f"extraction of {len(reviews):,}": lambda: extracted(reviews),
+        f"extraction of {len(many):,}": lambda: extracted(many),
         "lists": lambda: write_list_parts(file, users, 10, {"by": "service"}, parts(2_048)),
         "folding in": lambda: write_folded_in_parts(file, new, 10, {}, parts(256)),
         "evaluation": lambda: dmrank.evaluate(model, split),

@@ -7,8 +7,8 @@ HotelRec has 50 million reviews by 21.9 million users of 365,000 hotels. Nodes a
 machine: their part of Ray, a worker, an object store. What all processes of a node have in memory
 beside files is looked at twenty times a second, and the script ends with an error if it was more
 than a node may have. Files that are mapped are not counted, for the system can let go of their
-pages; the object store is. (RLIMIT_DATA would be no measure: Polars reserves a gigabyte of addresses
-that it does not use.)
+pages; the object store is. (RLIMIT_DATA would be no measure: Polars reserves a gigabyte of
+addresses that it does not use.)
 """
 
 from __future__ import annotations

@@ -13,9 +13,11 @@ import dmrank
 from dmrank.cli.aspects import discover
 from dmrank.cli.extract import RatingMapping, extract
 from dmrank.cli.stopping import Stopped
+from dmrank.support.workers import use_workers
 from dmrank.text.parts import Parts
 from tests.cli.running import run
 from tests.text.corpus import make_reviews
+from tests.training.counting_workers import CountingWorkers
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +125,36 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_file(
     assert "going on after 200 reviews" in capsys.readouterr().err
     _extract(file, tmp_path / "whole.csv")
     assert interrupted.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+@pytest.mark.parametrize("bytes_of_a_task", [1, 9_000, 1 << 30])
+def test_reviews_that_are_sent_away_make_the_same_parts_and_file(
+    bytes_of_a_task: int, file: Path, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr("dmrank.text.reviews.BLOCK", 50)
+    monkeypatch.setattr("dmrank.text.extract._TASK", bytes_of_a_task)
+    for module in ("extract", "file_extraction"):
+        monkeypatch.setattr(f"dmrank.text.{module}.PART", 120)
+    made: dict[str, list[tuple[int, int]]] = {"here": [], "there": []}
+    add = Parts.add
+    for where, workers in (
+        ("here", None),
+        ("there", CountingWorkers(tmp_path / "w", monkeypatch)),
+    ):
+
+        def noted(parts: Parts, frame: pl.DataFrame, found, own=made[where]) -> None:
+            own.append((parts.reviews, found.reviews))
+            add(parts, frame, found)
+
+        monkeypatch.setattr(Parts, "add", noted)
+        with use_workers(workers):
+            _extract(file, tmp_path / f"{where}.parquet")
+    assert made["there"] == made["here"]
+    assert len(made["here"]) == 4
+    here, there = (tmp_path / f"{where}.parquet" for where in made)
+    assert there.read_bytes() == here.read_bytes()
+    tasks = (1 << 60) - workers.tasks_left
+    assert tasks == 4 if bytes_of_a_task > 1 << 20 else tasks > 4
 
 
 @pytest.mark.parametrize(

@@ -83,5 +83,6 @@ class CountingWorkers:
             result = pickle.dumps(function(*given), protocol=5)
         finally:
             self.is_working = False
-        self.bytes[f"returned by {function.__name__}"] += len(result)
+        name = getattr(function, "func", function).__name__
+        self.bytes[f"returned by {name}"] += len(result)
         return pickle.loads(result)
