@@ -99,8 +99,7 @@ def evaluate_block(
 def _held_out(catalogue: Catalogue, rows: pl.DataFrame) -> HeldOut:
     """Return rows of a batch as what is asked of a model, without those that training lacks."""
     users, items = (
-        np.array([ids.find(name) for name in rows[ids.kind]], dtype=np.int64)
-        for ids in (catalogue.users, catalogue.items)
+        ids.find_many(rows[ids.kind]).astype(np.int64) for ids in (catalogue.users, catalogue.items)
     )
     known = (users >= 0) & (items >= 0)
     known[known] &= _trained(catalogue)[users[known]]

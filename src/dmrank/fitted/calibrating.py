@@ -20,7 +20,7 @@ from dmrank.fitted.calibration import (
 from dmrank.fitted.contract import FittedModel
 from dmrank.support.arrays import Codes, Float32s, Floats, Int32s
 from dmrank.support.errors import ConfigError
-from dmrank.training.data import training_values
+from dmrank.training.data import RowValues, ScaledRows, training_values
 from dmrank.training.held_out import HeldOut
 from dmrank.training.sums import blocks_of
 
@@ -87,14 +87,15 @@ def _calibrate_scores(
     n_users = len(ratings.users)
     if model.scores_are_ratings:
         return Calibration.identity(n_users, len(ratings.aspects))
-    rows = _scored(model, ratings.user_codes, ratings.item_codes, training_values(ratings))
+    values = ScaledRows(ratings, "marginalize")
+    rows = _scored(model, ratings.user_codes, ratings.item_codes, values)
     held_out = None
     if validation is not None:
         held_out = _scored(model, *held_out_ratings(ratings, validation))
     return calibrate(rows, n_users, held_out)
 
 
-def _scored(model: FittedModel, users: Codes, items: Codes, ratings: Float32s) -> ScoredRatings:
+def _scored(model: FittedModel, users: Codes, items: Codes, ratings: RowValues) -> ScoredRatings:
     scores = np.empty(ratings.shape, dtype=np.float32)
     for rows in blocks_of(len(users)):
         scores[rows] = model.score_pairs(users[rows], items[rows])

@@ -29,6 +29,7 @@ from dmrank.support.arrays import (
     Int64s,
 )
 from dmrank.support.layouts import Kept, floats
+from dmrank.training.data import RowValues
 from dmrank.training.sums import blocks_of
 
 #: A user's offset is shrunk as if so many ratings with offset 0 had been seen.
@@ -48,13 +49,15 @@ class ScoredRatings(NamedTuple):
     ----------
     users : int array, n
         The user of each rating vector.
-    scores, ratings : float arrays, n × K
-        Scores, and ratings on the training scale with NaN where missing.
+    scores : float array, n × K
+        Scores.
+    ratings : n × K
+        Ratings on the training scale, NaN where missing: an array, or what makes its rows.
     """
 
     users: Codes
     scores: Float32s
-    ratings: Float32s
+    ratings: RowValues
 
     def filled(self, rows: slice) -> tuple[Floats, Floats, Bools]:
         """Return ratings and scores, 0 where the rating is missing, and where it is not."""
@@ -62,7 +65,9 @@ class ScoredRatings(NamedTuple):
 
     def column(self, aspect: int) -> tuple[Floats, Floats, Bools]:
         """Return the same of one aspect."""
-        return _filled(self.ratings[:, aspect], self.scores[:, aspect])
+        blocks = blocks_of(len(self.users))
+        ratings = np.concatenate([self.ratings[rows][:, aspect] for rows in blocks])
+        return _filled(ratings, self.scores[:, aspect])
 
 
 def _filled(ratings: Float32s, scores: Float32s) -> tuple[Floats, Floats, Bools]:
@@ -301,4 +306,11 @@ def _within_users(
     of_user = np.maximum(np.bincount(users, observed, minlength=n_users), 1)
     mean_x = np.bincount(users, x, minlength=n_users) / of_user
     mean_y = np.bincount(users, y, minlength=n_users) / of_user
-    return (x - mean_x[users]) * observed, (y - mean_y[users]) * observed
+    return _centred(x, mean_x[users], observed), _centred(y, mean_y[users], observed)
+
+
+def _centred(values: Floats, means: Floats, observed: Bools) -> Floats:
+    """Return values less means, in the place of the means: there may be many rows."""
+    np.subtract(values, means, out=means)
+    means *= observed
+    return means

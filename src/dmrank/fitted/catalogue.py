@@ -37,7 +37,7 @@ class Catalogue:
     evidence: Evidence | None = None
 
     @classmethod
-    def from_ratings(cls, ratings: Ratings) -> Catalogue:
+    def from_ratings(cls, ratings: Ratings, evidence: Evidence | None = None) -> Catalogue:
         """Take what is to be remembered of the training ratings."""
         return cls(
             users=ratings.users,
@@ -48,7 +48,7 @@ class Catalogue:
             item_names=ratings.item_names,
             seen_pointer=ratings.user_pointer,
             seen_items=ratings.item_codes,
-            evidence=Evidence.from_ratings(ratings),
+            evidence=evidence,
         )
 
     @cached_property

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 
 from dmrank.data.ratings import Ratings
 from dmrank.support.arrays import Array, Arrays, Codes, Float32s, Int32s
 from dmrank.support.layouts import Kept, counts, floats
+from dmrank.support.lazy_arrays import LazyArrays
 
 _PREFIX = "catalogue."
 _NAMES = ("item_means", "item_counts", "user_means", "user_counts")
@@ -29,10 +32,18 @@ class Evidence:
 
     @classmethod
     def from_ratings(cls, ratings: Ratings) -> Evidence:
-        """Average the training ratings."""
-        of_items = averages(ratings.item_codes, ratings.values, len(ratings.items))
-        of_users = averages(ratings.user_codes, ratings.values, len(ratings.users))
-        return cls(dict(zip(_NAMES, (*of_items, *of_users), strict=True)))
+        """Average the training ratings when that is first asked for: no fit needs it."""
+        sides = (
+            cache(partial(averages, ratings.item_codes, ratings.values, len(ratings.items))),
+            cache(partial(averages, ratings.user_codes, ratings.values, len(ratings.users))),
+        )
+        makers = [partial(_made, side, place) for side in sides for place in range(2)]
+        return cls(LazyArrays({}, dict(zip(_NAMES, makers, strict=True))))
+
+    def finish(self) -> None:
+        """Average the training ratings now, and forget them."""
+        if isinstance(self.arrays, LazyArrays):
+            self.arrays.finish()
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Evidence | None:
@@ -71,6 +82,10 @@ class Evidence:
     def user_counts(self) -> Int32s:
         """Number of ratings by each user on each aspect."""
         return self.arrays["user_counts"]
+
+
+def _made(side: Callable[[], tuple[Float32s, Int32s]], place: int) -> Array:
+    return side()[place]
 
 
 def averages(keys: Codes, values: Float32s, size: int) -> tuple[Float32s, Int32s]:

@@ -37,6 +37,7 @@ from dmrank.fitted.calibrating import calibrate_model
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
+from dmrank.fitted.evidence import Evidence
 from dmrank.fitted.files import read_model, write_model
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.record import FitRecord
@@ -241,7 +242,8 @@ class Model(FittedModel):
             validation,
         )
         self._forget()
-        self._catalogue = Catalogue.from_ratings(ratings)
+        evidence = Evidence.from_ratings(ratings)
+        self._catalogue = Catalogue.from_ratings(ratings, evidence)
         if current_workers() is not None and not self.spreads_its_fit:
             say(f"{type(self).__name__} is fitted on one machine, this one; all else is spread")
         try:
@@ -255,6 +257,7 @@ class Model(FittedModel):
                     callback(self.history)
             self.calibration = self._calibrated(fitting)
             self.record = FitRecord.from_fit(ratings, self.history, validated)
+            evidence.finish()
         except BaseException as error:
             self._catalogue = None
             if isinstance(error, MemoryError):

@@ -64,6 +64,11 @@ class LazyArrays(dict[str, Array]):
         for name in self._makers:
             self[name]
 
+    def finish(self) -> None:
+        """Make every array now, and forget what makes them."""
+        self.make_all()
+        self._makers = {}
+
     def __iter__(self) -> Iterator[str]:
         # Whoever looks at all of them sees all of them.
         self.make_all()
