@@ -12,8 +12,10 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import shlex
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -65,7 +67,7 @@ def work(given: argparse.Namespace, folder: Path) -> dict[str, Callable[[], Any]
     trained = np.flatnonzero(np.diff(split.train.user_pointer))
     users = split.train.users.names(trained).to_list()
     new = made.ratings.filter(users=users[: given.users // 8])
-    reviews = make_reviews(2 * given.users)
+    reviews = make_reviews(given.reviews // 10)
     many = pl.concat([reviews.with_columns(user=pl.col("user") + f"-{n}") for n in range(10)])
     polarity = dmrank.learn_polarity(reviews, overall="stars")
 
@@ -123,8 +125,9 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=[2])
     parser.add_argument("--users", type=int, default=40_000)
     parser.add_argument("--items", type=int, default=2_000)
+    parser.add_argument("--reviews", type=int, default=800_000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", nargs="+", help="names of what is timed")
+    parser.add_argument("--only", nargs="+", help="beginnings of what is timed")
     parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dmrank-bench-"))
@@ -132,7 +135,7 @@ def main() -> None:
         chosen = {
             name: function
             for name, function in work(given, folder).items()
-            if given.only is None or name in given.only
+            if given.only is None or name.startswith(tuple(given.only))
         }
         for function in chosen.values():
             function()
@@ -140,7 +143,7 @@ def main() -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if given.record:
-        command = f"python -m benchmarks.cluster --nodes {' '.join(map(str, given.nodes))} --record"
+        command = f"python -m benchmarks.cluster {shlex.join(sys.argv[1:])}"
         write_record("cluster", command, rows, ("ray",))
 
 

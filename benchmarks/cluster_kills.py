@@ -17,6 +17,7 @@ import itertools
 import logging
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -48,6 +49,11 @@ _NODES = 3
 _STORE = 100 << 20
 #: Passes enough to be disturbed in.
 _QUICK: dict[str, Any] = {"ials": {"iterations": 5}, "mixedeffects": {"iterations": 8}}
+#: Tasks of a few rows: something is under way at every moment.
+_SMALL = (
+    ("dmrank.text.extract", "_TASK", 1 << 20),
+    ("dmrank.evaluation.blocks", "_USERS_PER_BLOCK", 100),
+)
 WORKS = ("extraction", "lists", "folding in", "evaluation", "fit")
 
 
@@ -61,6 +67,8 @@ class Works:
     """
 
     def __init__(self, folder: Path) -> None:
+        for module, name, size in _SMALL:
+            setattr(sys.modules[module], name, size)
         self.folder, self.model_file = folder, folder / "model.dmrank"
         self.split = dmrank.make_ratings(2_000, 200, 25_000, missing=0.1, seed=1).ratings.split()
         train = self.split.train
@@ -267,8 +275,8 @@ def main() -> None:
     for row in rows:
         print(row)
     if given.record:
-        command = f"python -m benchmarks.cluster_kills --times {given.times} --seed {given.seed}"
-        write_record("cluster-kills", f"{command} --record", rows, ("ray",))
+        command = f"python -m benchmarks.cluster_kills {shlex.join(sys.argv[1:])}"
+        write_record("cluster-kills", command, rows, ("ray",))
 
 
 def told(found: Counter[tuple[str, str, bool]], name: str, act: str) -> str:

@@ -16,7 +16,9 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import shlex
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -140,7 +142,7 @@ def main() -> None:
         cluster.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
     if given.record:
-        command = "python -m benchmarks.cluster_large --record"
+        command = f"python -m benchmarks.cluster_large {shlex.join(sys.argv[1:])}"
         write_record("cluster-large", command, rows, ("ray",))
 
 

@@ -13,7 +13,6 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -70,63 +69,114 @@ def _parts(folder: Path, users_per_part: int = 20) -> PartSettings:
     return PartSettings(folder, is_joined=False, users_per_part=users_per_part)
 
 
-@pytest.fixture(scope="module")
-def lists(file: ModelFile, users: list[str], tmp_path_factory) -> dict[str, str]:
-    """What one process writes, without a cluster."""
-    folder = tmp_path_factory.mktemp("local") / "lists"
-    write_list_parts(file, users, 5, OPTIONS, _parts(folder))
-    return _content(folder)
-
-
-def test_lists_of_a_cluster_have_the_bytes_of_one_process(
-    ray_cluster, file: ModelFile, users: list[str], lists: dict[str, str], tmp_path: Path
-) -> None:
-    with dmrank.cluster():
-        write_list_parts(file, users, 5, OPTIONS, _parts(tmp_path / "lists"))
-    assert _content(tmp_path / "lists") == lists
-    assert len(lists) == 16 + 2
-
-
-@pytest.mark.parametrize("workers", [1, 5])
-def test_lists_do_not_depend_on_the_number_of_workers(
-    ray_cluster, workers: int, file: ModelFile, users: list[str], lists: dict[str, str], tmp_path
-) -> None:
-    with _of_size(ray_cluster, workers), dmrank.cluster():
-        write_list_parts(file, users, 5, OPTIONS, _parts(tmp_path / "lists"))
-    assert _content(tmp_path / "lists") == lists
-
-
-def test_new_users_are_folded_in_alike(ray_cluster, file: ModelFile, tmp_path: Path) -> None:
-    ratings = make_ratings(40, 60, 400, missing=0.2, seed=9).ratings
-    for folder, where in (("here", None), ("there", "auto")):
-        with dmrank.cluster(where) if where else _nothing():
-            write_folded_in_parts(file, ratings, 5, {"by": "service"}, _parts(tmp_path / folder, 9))
-    assert _content(tmp_path / "there") == _content(tmp_path / "here")
-
-
 def _saved(model: Model, path: Path) -> str:
     return hashlib.sha256(model.save(path).read_bytes()).hexdigest()
-
-
-@pytest.fixture
-def small_tasks(monkeypatch) -> None:
-    """Blocks and tasks of a few rows, so that there is work for many."""
-    monkeypatch.setattr("dmrank.training.sums.BLOCK", 128)
-    monkeypatch.setattr("dmrank.training.rating_files.MOST_RATINGS", 500)
-    monkeypatch.setattr("dmrank.training.effects.spread.MOST_RATINGS", 500)
-    monkeypatch.setattr("dmrank.models.kinds.weighing._USERS_PER_TASK", 60)
 
 
 QUICK: dict[str, Any] = {"ials": {"iterations": 4}, "mixedeffects": {"iterations": 6}, "seed": 0}
 
 
+@contextmanager
+def _small_tasks() -> Iterator[None]:
+    """Have blocks and tasks of a few rows, so that there is work for many."""
+    sizes = {
+        "text.extract._TASK": 1,
+        "text.reviews.BLOCK": 64,
+        "evaluation.blocks._USERS_PER_BLOCK": 50,
+        "training.sums.BLOCK": 128,
+        "training.rating_files.MOST_RATINGS": 500,
+        "training.effects.spread.MOST_RATINGS": 500,
+        "models.kinds.weighing._USERS_PER_TASK": 60,
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for place, size in sizes.items():
+            patch.setattr(f"dmrank.{place}", size)
+        yield
+
+
+@pytest.fixture
+def small_tasks() -> Iterator[None]:
+    with _small_tasks():
+        yield
+
+
+class Results:
+    """Everything that a cluster makes, as hashes."""
+
+    def __init__(self, split: Split, model: Hurdle, file: ModelFile, users: list[str]) -> None:
+        self.split, self.model, self.file, self.users = split, model, file, users
+        self.means = dmrank.ItemMean().fit(split.train)
+        self.new = make_ratings(40, 60, 400, missing=0.2, seed=9).ratings
+        self.reviews = make_reviews(300)
+
+    def made(self, folder: Path) -> dict[str, object]:
+        """Make all of it, with files in a folder."""
+        split, extracted = self.split, hashlib.sha256()
+        with _small_tasks():
+            fitted = Hurdle(**QUICK).fit(split.train, validation=split.validation)
+            write_list_parts(self.file, self.users, 5, OPTIONS, _parts(folder / "lists"))
+            write_folded_in_parts(
+                self.file, self.new, 5, {"by": "service"}, _parts(folder / "new", 9)
+            )
+            ratings = dmrank.extract_aspects(self.reviews, overall="stars", verbose=False)
+            ratings.update_digest(extracted)
+            judged = {"hurdle": self.model, "means": self.means}
+            report = dmrank.evaluate(judged, split, metrics=["ap", "ndcg@10", "coverage@5"])
+        values = {key: hashlib.sha256(array).hexdigest() for key, array in report.values.items()}
+        return {
+            "model": _saved(fitted, folder / "fitted"),
+            "lists": _content(folder / "lists"),
+            "new users": _content(folder / "new"),
+            "ratings": extracted.hexdigest(),
+            "report": (values, report.joint_values, report.equal_scores),
+        }
+
+
+@pytest.fixture(scope="module")
+def results(split: Split, model: Hurdle, file: ModelFile, users: list[str]) -> Results:
+    return Results(split, model, file, users)
+
+
+@pytest.fixture(scope="module")
+def expected(results: Results, tmp_path_factory) -> dict[str, object]:
+    """What one process makes, without a cluster."""
+    return results.made(tmp_path_factory.mktemp("expected"))
+
+
+@pytest.fixture(scope="module")
+def lists(expected: dict[str, object]) -> object:
+    """Those among it: parts, their manifest, and what identifies the run."""
+    found = expected["lists"]
+    assert isinstance(found, dict)
+    assert len(found) == 16 + 2
+    return found
+
+
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])
-def test_a_fit_does_not_depend_on_the_number_of_workers(
-    ray_cluster, workers: int, split: Split, small_tasks: None, tmp_path: Path
+def test_nothing_depends_on_the_number_of_workers(
+    ray_cluster, workers: int, results: Results, expected: dict[str, object], tmp_path: Path
 ) -> None:
-    here = Hurdle(**QUICK).fit(split.train, validation=split.validation)
     with _of_size(ray_cluster, workers), dmrank.cluster():
-        there = Hurdle(**QUICK).fit(split.train, validation=split.validation)
+        made = results.made(tmp_path)
+    assert made.keys() == expected.keys()
+    for name, hashes in expected.items():
+        assert made[name] == hashes, name
+
+
+def test_fewer_users_than_workers_get_the_same_lists(
+    ray_cluster, file: ModelFile, users: list[str], tmp_path: Path
+) -> None:
+    for place, where in (("here", None), ("there", "auto")):
+        with dmrank.cluster(where) if where else _nothing():
+            write_list_parts(file, users[:2], 5, OPTIONS, _parts(tmp_path / place, 1))
+    assert _content(tmp_path / "there") == _content(tmp_path / "here")
+
+
+def test_fewer_users_than_workers_have_the_same_fit(ray_cluster, tmp_path: Path) -> None:
+    train = make_ratings(2, 30, 40, seed=3).ratings
+    here = dmrank.IALS(factors=2, iterations=3).fit(train)
+    with dmrank.cluster():
+        there = dmrank.IALS(factors=2, iterations=3).fit(train)
     assert _saved(there, tmp_path / "there") == _saved(here, tmp_path / "here")
 
 
@@ -140,28 +190,6 @@ def test_a_model_that_is_made_of_others_has_the_same_bytes(
         there = Hurdle(seed=0).fit(split.train, validation=validation)
     # It outlives the cluster whose files it was made of.
     assert _saved(there, tmp_path / "there") == _saved(here, tmp_path / "here")
-
-
-def test_a_report_is_the_same(ray_cluster, model: Hurdle, split: Split, monkeypatch) -> None:
-    monkeypatch.setattr("dmrank.evaluation.blocks._USERS_PER_BLOCK", 50)
-    metrics = ["ap", "ndcg@10", "coverage@5"]
-    means = dmrank.ItemMean().fit(split.train)
-    here = dmrank.evaluate({"hurdle": model, "means": means}, split, metrics=metrics)
-    with dmrank.cluster():
-        there = dmrank.evaluate({"hurdle": model, "means": means}, split, metrics=metrics)
-    assert there.values.keys() == here.values.keys()
-    for key, values in here.values.items():
-        np.testing.assert_array_equal(there.values[key], values)
-    assert (there.joint_values, there.equal_scores) == (here.joint_values, here.equal_scores)
-
-
-def test_extracted_ratings_are_the_same(ray_cluster, monkeypatch) -> None:
-    monkeypatch.setattr("dmrank.text.reviews.BLOCK", 64)
-    reviews = make_reviews(300)
-    here = dmrank.extract_aspects(reviews, overall="stars", verbose=False)
-    with dmrank.cluster():
-        there = dmrank.extract_aspects(reviews, overall="stars", verbose=False)
-    assert there == here
 
 
 def test_a_search_depends_on_its_width_and_not_on_workers(ray_cluster, split: Split) -> None:
@@ -273,7 +301,7 @@ def _workers_of(node: Any) -> list[int]:
     "act", [_kill_node, _kill_worker, _stop_node, add_node], ids=lambda act: act.__name__
 )
 def test_lists_are_the_same_whatever_becomes_of_a_node(
-    ray_cluster, act, file: ModelFile, users: list[str], lists: dict[str, str], tmp_path: Path
+    ray_cluster, act, file: ModelFile, users: list[str], lists: object, tmp_path: Path
 ) -> None:
     folder = tmp_path / "lists"
     with _of_size(ray_cluster, 3), dmrank.cluster():
