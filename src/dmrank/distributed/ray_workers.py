@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
+from uuid import uuid4
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -21,6 +22,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from dmrank.compiled.ranges import limit_threads
 from dmrank.distributed.sameness import Environment, blas_variables, check_same, own_environment
 from dmrank.support.errors import ClusterError, DmrankError, first_line
+from dmrank.support.targets import unwritable
 
 Result = TypeVar("Result")
 
@@ -29,6 +31,8 @@ _WAITING_PER_WORKER: Final = 2
 #: How often a task that is lost with its worker or node is run again. One that ends every worker,
 #: for lack of memory perhaps, is not to be run for ever.
 _MOST_RETRIES: Final = 20
+#: Bytes of a result that comes with Ray's answer, which takes no more than 100 KB.
+_MOST_ANSWERED: Final = 64 << 10
 #: How long each node has to answer before any work is sent, in seconds.
 _PATIENCE: Final = 60
 
@@ -40,6 +44,27 @@ class _Shared(NamedTuple):
     """
 
     pickled: bytes
+
+
+class _Kept(NamedTuple):
+    """A result in a file: Ray takes half a second to fetch one that is too large for its answer."""
+
+    path: Path
+
+    @classmethod
+    def pickled(cls, result: bytes, folder: Path) -> Self:
+        path = folder / uuid4().hex
+        try:
+            path.write_bytes(result)
+        except OSError as error:
+            raise unwritable(path, error) from None
+        return cls(path)
+
+    def taken(self) -> Any:
+        """Return the result, and remove the file."""
+        result = pickle.loads(self.path.read_bytes())
+        self.path.unlink()
+        return result
 
 
 class RayWorkers:
@@ -58,7 +83,8 @@ class RayWorkers:
         self._task = ray.remote(
             num_cpus=1, max_retries=_MOST_RETRIES, runtime_env={"env_vars": variables}
         )(_call)
-        token = self.new_folder() / "visible"
+        self._results = self.new_folder()
+        token = self._results / "visible"
         token.touch()
         self.check_sees(token)
 
@@ -77,14 +103,14 @@ class RayWorkers:
         self, function: Callable[..., Result], calls: Iterable[tuple[Any, ...]]
     ) -> Iterator[Result]:
         """Yield what a function returns for each tuple of arguments, in their order."""
-        environment, left = own_environment(), iter(calls)
+        left = iter(calls)
         waiting: deque[ray.ObjectRef[Result]] = deque()
         try:
             while True:
                 # Nodes come and go: how many tasks wait follows the cluster as it is.
                 room = _WAITING_PER_WORKER * count_workers() - len(waiting)
                 for arguments in islice(left, max(room, 0)):
-                    waiting.append(self._task.remote(environment, function, *arguments))
+                    waiting.append(self._send(self._task, function, arguments))
                 if not waiting:
                     return
                 yield _result(waiting[0])
@@ -93,6 +119,9 @@ class RayWorkers:
             # Nobody wants what is left after an error, an interrupt, or an early end.
             for task in waiting:
                 ray.cancel(task, force=True)
+
+    def _send(self, task: Any, function: Callable[..., Result], arguments: Any) -> Any:
+        return task.remote(own_environment(), self._results, function, *arguments)
 
     def check_memory(self, needed: int, what: str, *, alone: bool = False) -> None:
         """Raise if workers have not so many bytes of memory for something.
@@ -127,7 +156,7 @@ class RayWorkers:
         self, function: Callable[..., Result], arguments: tuple[Any, ...], needed: int
     ) -> Result:
         """Return what a function returns, from a node that has so many bytes of memory."""
-        task = self._task.options(memory=needed).remote(own_environment(), function, *arguments)
+        task = self._send(self._task.options(memory=needed), function, arguments)
         try:
             return _result(task)
         except BaseException:
@@ -142,10 +171,14 @@ class RayWorkers:
                 "the cluster has no node with a CPU: start one with ray start --address=ADDRESS"
             )
         asked = {
-            node: self._task.options(
-                num_cpus=0,
-                scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
-            ).remote(own_environment(), _sees, file)
+            node: self._send(
+                self._task.options(
+                    num_cpus=0,
+                    scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+                ),
+                _sees,
+                (file,),
+            )
             for node in nodes
         }
         for node, answer in asked.items():
@@ -180,7 +213,8 @@ def count_workers() -> int:
 def _result(task: ray.ObjectRef[Result], patience: float | None = None) -> Result:
     """Wait for a task; what it raised on purpose is raised here, in one line."""
     try:
-        return ray.get(task, timeout=patience)
+        found: Any = ray.get(task, timeout=patience)
+        return found.taken() if isinstance(found, _Kept) else found
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, DmrankError):
             raise error.cause from None
@@ -212,11 +246,15 @@ def _too_little_memory() -> ClusterError:
 # What follows runs on workers.
 
 
-def _call(wanted: Environment, function: Callable[..., Result], *arguments: Any) -> Result:
+def _call(
+    wanted: Environment, results: Path, function: Callable[..., Result], *arguments: Any
+) -> Result | _Kept:
     _prepare(wanted)
-    return function(
+    result = function(
         *(pickle.loads(each.pickled) if isinstance(each, _Shared) else each for each in arguments)
     )
+    pickled = pickle.dumps(result, protocol=5)
+    return result if len(pickled) <= _MOST_ANSWERED else _Kept.pickled(pickled, results)
 
 
 @cache
