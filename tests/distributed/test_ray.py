@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -13,11 +14,21 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import dmrank
-from dmrank import ClusterError, ConfigError, DataError, Hurdle, Model, Split, make_ratings
+from dmrank import (
+    ClusterError,
+    ConfigError,
+    DataError,
+    Hurdle,
+    Model,
+    Split,
+    WriteError,
+    make_ratings,
+)
 from dmrank.distributed.lists import write_folded_in_parts, write_list_parts
 from dmrank.distributed.parts import PartSettings
 from dmrank.experiments.paper import run_paper
@@ -378,6 +389,33 @@ def test_a_node_that_would_compute_other_bits_is_refused(ray_cluster, monkeypatc
 def _enter(where: str, **options: Any) -> None:
     with dmrank.cluster(where, **options):
         pass
+
+
+def _many_bytes(count: int) -> np.ndarray:
+    return np.full(count, 7, dtype=np.uint8)
+
+
+def test_large_results_come_by_files_and_leave_none(ray_cluster, tmp_path: Path) -> None:
+    with dmrank.cluster(folder=tmp_path):
+        workers = current_workers()
+        assert workers is not None
+        sizes = [10, 1 << 20, 3 << 20]
+        found = list(workers.run(_many_bytes, ((size,) for size in sizes)))
+        left = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "visible"]
+    assert [array.tolist() == [7] * size for array, size in zip(found, sizes, strict=True)] == [
+        True, True, True,
+    ]  # fmt: skip
+    assert left == []
+
+
+def test_a_large_result_that_cannot_be_written_is_one_line(ray_cluster, tmp_path: Path) -> None:
+    with dmrank.cluster(folder=tmp_path):
+        workers = current_workers()
+        assert workers is not None
+        shutil.rmtree(tmp_path)
+        with pytest.raises(WriteError, match="cannot be written: No such file") as caught:
+            list(workers.run(_many_bytes, [(1 << 20,)]))
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_folder_that_nodes_do_not_see_is_refused(ray_cluster, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class _Shared(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """A result in a file: Ray takes half a second to fetch one that is too large for its answer."""
+    """A large result in a file: Ray takes tenths of a second to fetch one by itself."""
 
     path: Path
 
