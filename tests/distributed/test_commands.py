@@ -138,7 +138,7 @@ def test_a_command_that_is_stopped_leaves_no_process_and_goes_on(
     folder: Path, whole: dict[str, str], tmp_path: Path, by: signal.Signals
 ) -> None:
     out = tmp_path / "lists"
-    started = _start(folder, out, "--cluster", "local:2")
+    started = _start(folder, out, "--cluster", "local:1")
     while len(list(out.glob("part-*.parquet"))) < 2:
         assert started.poll() is None, started.communicate()
         time.sleep(0.01)

@@ -37,7 +37,7 @@ class Catalogue:
     evidence: Evidence | None = None
 
     @classmethod
-    def from_ratings(cls, ratings: Ratings, evidence: Evidence | None = None) -> Catalogue:
+    def from_ratings(cls, ratings: Ratings, evidence: Evidence) -> Catalogue:
         """Take what is to be remembered of the training ratings."""
         return cls(
             users=ratings.users,
