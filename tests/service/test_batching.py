@@ -2,9 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -14,14 +13,7 @@ from dmrank.service import batching
 from dmrank.service.batching import Batcher, Wanted
 from dmrank.service.pool import Pool
 from dmrank.service.problems import ProblemError
-
-Found = TypeVar("Found")
-
-
-def run_alone(work: Coroutine[Any, Any, Found]) -> Found:
-    """Run something on a thread of its own: a browser of other tests has a loop on this one."""
-    with ThreadPoolExecutor(1) as own:
-        return own.submit(asyncio.run, work).result()
+from tests.service.loops import run_alone
 
 
 @pytest.fixture(scope="module")

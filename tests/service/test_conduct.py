@@ -20,6 +20,7 @@ from dmrank.service.logs import JsonFormatter
 from dmrank.service.openapi import openapi
 from dmrank.service.rates import Rates
 from tests.service.conftest import problem
+from tests.service.loops import run_alone
 
 LIST = "/v1/recommend?user=u000003&n=1"
 RATING = {"ratings": [{"item": "h000001", "overall": 5}]}
@@ -241,7 +242,7 @@ def test_a_worker_answers_four_thousand_requests_at_once_and_refuses_more(
             afterwards = await asking.get(LIST)
         return answers, refused, afterwards
 
-    answers, refused, afterwards = anyio.run(ask)
+    answers, refused, afterwards = run_alone(ask())
     assert "too many requests are being answered" in problem(refused, 503)
     assert refused.headers["retry-after"] == "1"
     # Lists of no length: these were read to their end, and told so.

@@ -115,10 +115,12 @@ class RayWorkers:
                     return
                 yield _result(waiting[0])
                 waiting.popleft()
-        finally:
-            # Nobody wants what is left after an error, an interrupt, or an early end.
+        except Exception:
+            # Nobody wants what is left. After an interrupt this process ends, and its tasks with
+            # it: cancelled just when they end by themselves, they would make Ray exit on the spot.
             for task in waiting:
                 ray.cancel(task, force=True)
+            raise
 
     def _send(self, task: Any, function: Callable[..., Result], arguments: Any) -> Any:
         return task.remote(own_environment(), self._results, function, *arguments)
@@ -159,7 +161,7 @@ class RayWorkers:
         task = self._send(self._task.options(memory=needed), function, arguments)
         try:
             return _result(task)
-        except BaseException:
+        except Exception:
             ray.cancel(task, force=True)
             raise
 

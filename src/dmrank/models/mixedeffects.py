@@ -15,7 +15,7 @@ from dmrank.fitted.scorers import Vectors, distinct_mixes
 from dmrank.fitted.sizes import Sizes
 from dmrank.models.config import Count, Positive, Search, TrainingConfig, takes
 from dmrank.models.kinds.trained import TrainedModel
-from dmrank.ranking.scoring import score_rows
+from dmrank.ranking.scoring import mixed, score_rows
 from dmrank.support.arrays import Array, Codes, Float32s, Floats
 from dmrank.support.layouts import Layout
 from dmrank.support.plots import draw_directions
@@ -246,14 +246,3 @@ class MixedEffects(TrainedModel):
 
     def _folding(self) -> EffectsFolding:
         return EffectsFolding(self.arrays, self.config.noise_strength, self.config.threads)
-
-
-def mixed(effects: Float32s, weights: Float32s) -> Float32s:
-    """Return effects as a mix of aspects weighs them, or one mix for each row.
-
-    Added up aspect by aspect, as `score_rows` does it: the same bits whoever is beside it.
-    """
-    total = np.zeros(len(effects), dtype=np.float32)
-    for aspect in range(effects.shape[1]):
-        total += effects[:, aspect] * weights[..., aspect]
-    return total
