@@ -52,13 +52,13 @@ attack: .venv/dev.stamp ## hostile inputs, 50,000 in less than an hour (SEED=7 f
 	$(BIN)/python -m tests.attack --cases $(CASES) --seed $(SEED) --report docs/reliability.md
 
 kill: .venv/dev.stamp ## kill commands at random moments, and run them again
-	$(BIN)/python benchmarks/kill.py --times $(KILLS) --seed $(SEED)
+	$(BIN)/python -m benchmarks.kill --times $(KILLS) --seed $(SEED)
 
 bounds: .venv/dev.stamp ## the test suite with every index of compiled code checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/pytest -n 2 --dist worksteal
 
 mutants: .venv/mutants.stamp ## change lines of the core at random, and see that a test notices
-	$(BIN)/python benchmarks/mutants.py --sample $(MUTANTS) --seed $(SEED)
+	$(BIN)/python -m benchmarks.mutants --sample $(MUTANTS) --seed $(SEED)
 
 coverage: .venv/dev.stamp ## which lines and branches the test suite passes
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/metrics
@@ -102,7 +102,7 @@ first-hour: .venv/dev.stamp wheel ## install the wheel into an empty environment
 	DMRANK_WHEEL=$$(ls dist/*.whl) DMRANK_PYTHON=$(PYTHON) $(BIN)/pytest tests/docs/test_first_hour.py
 
 bench: .venv/dev.stamp ## speed and memory beside pandas and others (see docs/benchmarks.md)
-	$(BIN)/python benchmarks/ratings.py
+	$(BIN)/python -m benchmarks.ratings
 
 bench-serving: .venv/dev.stamp .peers/serving.stamp ## the service beside others (needs wrk: make system)
 	$(BIN)/python -m benchmarks.serving

@@ -1,6 +1,7 @@
 """One list for all aspects: by="all" beside ranking by overall and by the plain mean of aspects.
 
-    python benchmarks/all_aspects.py [--files ../shared/data/yahoo-movies.parquet …]
+    python -m benchmarks.all_aspects [--files ../shared/data/yahoo-movies.parquet …]
+                                     [--record]
 
 DMR, validation ratings, NDCG@10 of one list per user, judged by every aspect: the mean over
 aspects, the aspect that comes off worst, and each user's own worst aspect. An item without a rating
@@ -23,13 +24,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.metrics import NDCG
 from dmrank.training.held_out import HeldOut
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = [DATA / f"{name}.parquet" for name in ("yahoo-movies", "tripadvisor")]
 LENGTH = 10
-_ROW = "{:<12}{:<22}{:>9}{:>9}{:>12}   {}"
+COLUMNS = (
+    "question", "one list", "mean", "worst", "user's own worst", "mean − plain mean, 95 % interval"
+)  # fmt: skip
+_ROW = "{:<12}{:<22}{:>9}{:>9}{:>18}   {}"
 
 
 def judged(held_out: HeldOut, lists: pl.DataFrame, model: dmrank.Model) -> NDArray[np.float64]:
@@ -67,9 +72,10 @@ def ranks_among(
     return np.where(known, moved, 0)
 
 
-def print_rows(
+def measured_rows(
     question: str, model: dmrank.Model, held_out: HeldOut, candidates: dict[str, list[str]] | None
-) -> None:
+) -> list[dict[str, str]]:
+    """Print what each list is worth, and return the rows."""
     names = model.catalogue.users.names(held_out.users).to_list()
     aspects = model.catalogue.aspects
     rankings = {
@@ -81,13 +87,15 @@ def print_rows(
     for title, by in rankings.items():
         lists = model.recommend(names, LENGTH, by=by, candidates=candidates)
         values[title] = judged(held_out, lists, model)
-    plain = np.nanmean(values["by the plain mean"], axis=1)
+    plain, rows = np.nanmean(values["by the plain mean"], axis=1), []
     for title, each in values.items():
         of_aspects = np.nanmean(each, axis=0)
         worst = np.nanmin(each, axis=1).mean()
         difference = interval(np.nanmean(each, axis=1) - plain)
         cells = (f"{of_aspects.mean():.4f}", f"{of_aspects.min():.4f}", f"{worst:.4f}", difference)
         print(_ROW.format(question, title, *cells), flush=True)
+        rows.append(dict(zip(COLUMNS, (question, title, *cells), strict=True)))
+    return rows
 
 
 def interval(differences: NDArray[np.float64]) -> str:
@@ -106,28 +114,32 @@ def rated_candidates(model: dmrank.Model, held_out: HeldOut) -> dict[str, list[s
     }
 
 
-def compare(path: Path, iterations: int) -> None:
+def compare(path: Path, iterations: int) -> list[dict[str, str]]:
+    """Ask both questions of a file."""
     split = dmrank.read_ratings(path, verbose=False).k_core(5).split(seed=0)
     print(f"\n{path.stem}: {split.train}")
-    print(_ROW.format("question", "one list", "mean", "worst", "user's own", "mean − plain mean"))
+    print(_ROW.format(*COLUMNS))
     common = {"iterations": iterations, "evaluate_every": iterations // 10, "seed": 0}
     held_out = HeldOut.from_ratings(split.train, split.validation)
     model = dmrank.DMR(**common).fit(split.train, validation=split.validation)
-    print_rows("catalogue", model, held_out, None)
+    rows = measured_rows("catalogue", model, held_out, None)
     # Of one item alone every order is right.
     several = np.diff(held_out.items.pointer) > 1
     held_out = held_out.select(several, np.ones(len(held_out.values), dtype=np.bool_))
     model = dmrank.DMR(**common, rated_share=1.0, item_offsets=True).fit(split.train)
-    print_rows("candidates", model, held_out, rated_candidates(model, held_out))
+    return rows + measured_rows("candidates", model, held_out, rated_candidates(model, held_out))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", type=Path, default=FILES)
     parser.add_argument("--iterations", type=int, default=4_000)
+    add_record_option(parser)
     arguments = parser.parse_args()
     for path in arguments.files:
-        compare(path, arguments.iterations)
+        rows = compare(path, arguments.iterations)
+        if arguments.record:
+            write_record(f"all-aspects-{path.stem}", as_called("all_aspects"), rows)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import dmrank
-from benchmarks.record import as_called, write_record
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.evaluation import bootstrap_interval, evaluate, lift, rated_pairs
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -312,7 +312,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=8)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--runs", type=Path, required=True, help="folder that keeps what is done")
-    parser.add_argument("--record", action="store_true", help="keep what is shown, for the docs")
+    add_record_option(parser)
     arguments = parser.parse_args()
     for file in arguments.files:
         if arguments.tune:

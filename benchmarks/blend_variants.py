@@ -1,6 +1,6 @@
 """What the weights of a blend are learned by: losses, margins, families, members, LambdaMART.
 
-    python -m benchmarks.blend_variants [--files yahoo-movies tripadvisor] [--seed 1]
+    python -m benchmarks.blend_variants [--files yahoo-movies tripadvisor] [--seed 1] [--record]
 
 Chosen on validation alone: of the training part of the split, 18 % is held out to stop members and
 to learn weights from, and the validation part of the split is what is judged. Members are fitted
@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.directional.families import Family, Gaussian, Student
-from dmrank.fitted.scorers import Blocks
+from dmrank.fitted.scorers import Blocks, Scorer
 from dmrank.metrics import parse_metric
 from dmrank.models.kinds.composite import halves
 from dmrank.models.kinds.exposure import Exposure
@@ -33,7 +34,8 @@ from dmrank.training.validation import Validator
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")
-METRICS = ("ap", "ndcg@10", "ndcg@50")
+#: Metrics, and how their columns are called.
+METRICS = {"ap": "MAP", "ndcg@10": "NDCG@10", "ndcg@50": "NDCG@50"}
 MEMBERS: dict[str, dmrank.Model] = {
     "ease": dmrank.EASE(),
     "plain ease": dmrank.EASE(activity_exponent=0.0, dropout=0.0),
@@ -42,6 +44,13 @@ MEMBERS: dict[str, dmrank.Model] = {
     "popularity": dmrank.Popularity(),
     "mixedeffects": dmrank.MixedEffects(personal_strength=0),
 }
+TITLES = dict(
+    zip(
+        MEMBERS,
+        ("EASE", "plain EASE", "iALS", "Cooccurrence", "Popularity", "MixedEffects"),
+        strict=True,
+    )
+)
 DEFAULT = ("ease", "ials", "cooccurrence")
 WEIGHED: dict[str, tuple[tuple[str, ...], Loss, Family, float]] = {
     "directional, ξ = .2": (DEFAULT, "directional", Gaussian(0.2), 1e-3),
@@ -70,8 +79,11 @@ class Judge:
             for name in METRICS
         ]
 
-    def __call__(self, scorer: object) -> str:
-        return " ".join(f"{validator(scorer):.4f}" for validator in self.validators)  # type: ignore[arg-type]
+    def __call__(self, name: str, scorer: Scorer) -> dict[str, str | float]:
+        """Print what a scorer gets, and return it as a row."""
+        values = [validator(scorer) for validator in self.validators]
+        print(f"{name:28} {' '.join(f'{value:.4f}' for value in values)}", flush=True)
+        return {"variant": name, **dict(zip(METRICS.values(), values, strict=True))}
 
 
 def lambdamart(exposure: Exposure, held_out: HeldOut, seed: int) -> Blocks:
@@ -127,6 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES[:2], choices=FILES)
     parser.add_argument("--seed", type=int, default=1)
+    add_record_option(parser)
     arguments = parser.parse_args()
     for file in arguments.files:
         ratings = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False)
@@ -136,23 +149,22 @@ def main() -> None:
         early, late = halves(inner.train, inner.validation, arguments.seed)
         print(f"\n{file}, validation of seed {arguments.seed}: {' '.join(METRICS)}")
         every = np.full(len(ratings.aspects), 1 / len(ratings.aspects), dtype=np.float32)
-        fitted = {}
+        fitted, rows = {}, []
         for name, model in MEMBERS.items():
             fitted[name] = model.clone().fit(inner.train, validation=early)
-            print(f"{name:28} {judge(fitted[name].scorer(fitted[name].weights(None)))}", flush=True)
+            rows.append(judge(TITLES[name], fitted[name].scorer(fitted[name].weights(None))))
         for name, (members, loss, family, strength) in WEIGHED.items():
             exposure = learn_exposure(
                 {each: fitted[each] for each in members}, inner.train, late, loss=loss,
                 family=family, regularization=strength, negatives=None, seed=arguments.seed,
             )  # fmt: skip
-            print(
-                f"{name:28} {judge(Blocks(partial(exposure.block, mix=every)))}",
-                flush=True,
-            )
+            rows.append(judge(name, Blocks(partial(exposure.block, mix=every))))
         if find_spec("lightgbm"):
             exposure = replace(exposure, models={each: fitted[each] for each in DEFAULT})
             held_out = HeldOut.from_ratings(inner.train, late)
-            print(f"{'LambdaMART':28} {judge(lambdamart(exposure, held_out, arguments.seed))}")
+            rows.append(judge("LambdaMART", lambdamart(exposure, held_out, arguments.seed)))
+        if arguments.record:
+            write_record(f"blend-variants-{file}", as_called("blend_variants"), rows)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import dmrank
-from benchmarks.record import as_called, write_record
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.answers.compare import order_probabilities
 from dmrank.answers.predict import training_scale_ratings
 from dmrank.evaluation import calibration_curve, rated_pairs
@@ -64,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
     parser.add_argument("--iterations", type=int, default=6_000)
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     arguments = parser.parse_args()
     rows = []
     for file in arguments.files:

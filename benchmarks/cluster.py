@@ -29,7 +29,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 import dmrank
-from benchmarks.record import write_record
+from benchmarks.record import add_record_option, write_record
 from dmrank.distributed.lists import write_folded_in_parts, write_list_parts
 from dmrank.distributed.parts import PartSettings
 from dmrank.models.opened import ModelFile
@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("--reviews", type=int, default=800_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="+", help="beginnings of what is timed")
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dmrank-bench-"))
     try:

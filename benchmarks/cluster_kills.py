@@ -39,7 +39,7 @@ from ray.cluster_utils import Cluster
 
 import dmrank
 from benchmarks.cluster import make_reviews
-from benchmarks.record import write_record
+from benchmarks.record import add_record_option, write_record
 from dmrank.distributed.lists import write_folded_in_parts, write_list_parts
 from dmrank.distributed.parts import PartSettings
 from dmrank.models.opened import ModelFile
@@ -252,7 +252,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     parser.add_argument("--drive", nargs=3, help="what this script calls itself with")
     given = parser.parse_args()
     if given.drive:

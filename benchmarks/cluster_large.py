@@ -32,7 +32,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 import dmrank
-from benchmarks.record import write_record
+from benchmarks.record import add_record_option, write_record
 from dmrank.distributed.lists import write_list_parts
 from dmrank.distributed.parts import PartSettings
 from dmrank.models.opened import ModelFile
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--judged", type=int, default=5_000, help="users whose lists are judged")
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--megabytes", type=int, default=1_000, help="of each node")
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     given = parser.parse_args()
     cluster = started(given.nodes)
     raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.worker_nodes]

@@ -1,6 +1,6 @@
 """Completing ratings: how far off hidden aspects are, and how often the 90 % interval holds.
 
-    python benchmarks/complete.py [--iterations 4000]
+    python -m benchmarks.complete [--iterations 4000] [--record]
 
 Test ratings with the overall and two other aspects given (drawn by a seed), or the overall alone;
 the other known aspects are hidden and predicted. Beside DMR's conditional mean: the mean rating of
@@ -22,12 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.fitted.evidence import averages
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("tripadvisor", "beeradvocate")
 MOST_USERS = 1_500
 Z_90 = 1.645
+#: What is given beside the overall rating, and how its columns are called.
+GIVEN = {2: "2 others", 0: "overall alone"}
 TABLE = "{:<40}{:>10}{:>14}"
 
 
@@ -112,10 +115,13 @@ def rmse(answer: Answer, truth: NDArray[np.float32]) -> float:
     return float(np.sqrt(np.nanmean((truth - answer.mean) ** 2)))
 
 
-def show(name: str, answer: Answer, truth: NDArray[np.float32]) -> None:
+def show(name: str, answer: Answer, truth: NDArray[np.float32]) -> tuple[str, str]:
+    """Print the RMSE and how often the interval holds, and return both."""
     asked = ~np.isnan(truth)
     inside = np.abs(truth - answer.mean)[asked] <= Z_90 * answer.deviation[asked]
-    print(TABLE.format(name, f"{rmse(answer, truth):.4f}", f"{inside.mean():.1%}"), flush=True)
+    found = f"{rmse(answer, truth):.4f}", f"{inside.mean():.1%}"
+    print(TABLE.format(name, *found), flush=True)
+    return found
 
 
 def warm(split: dmrank.Split, part: dmrank.Ratings) -> dmrank.Ratings:
@@ -140,7 +146,8 @@ def rater(split: dmrank.Split, iterations: int) -> dmrank.DMR:
     return best[1]
 
 
-def measure(name: str, iterations: int) -> None:
+def measure(name: str, iterations: int) -> list[dict[str, str]]:
+    """Print how each predictor completes the test ratings of a file, and return the rows."""
     ratings = dmrank.read_ratings(DATA / f"{name}.parquet", verbose=False)
     if len(ratings.users) > 10_000:
         rng = np.random.default_rng(0)
@@ -153,26 +160,38 @@ def measure(name: str, iterations: int) -> None:
     model.fit(split.train, validation=split.validation)
     on_pairs = rater(split, iterations)
     print(f"\n{name}: {ratings}; {len(test):,} test ratings; {model.history}")
-    for others in (2, 0):
+    rows: dict[str, dict[str, str]] = {}
+    for others, given in GIVEN.items():
         hidden = hide(test.values, others)
         asked = int((~np.isnan(hidden.truth)).sum())
         print(f"given: overall and {others} others; {asked:,} hidden ratings")
         print(TABLE.format("", "RMSE", "90 % holds"))
-        show("item's mean", by_item_mean(split.train, test.item_codes), hidden.truth)
-        show("the given overall", by_overall(split.train, hidden), hidden.truth)
-        show("regression on the given aspects", by_regression(split.train, hidden), hidden.truth)
-        show("DMR, defaults", by_dmr(model, test, hidden), hidden.truth)
-        name = f"DMR, rated pairs (regularization {on_pairs.config.regularization})"
-        show(name, by_dmr(on_pairs, test, hidden), hidden.truth)
+        answers = {
+            "item's mean": by_item_mean(split.train, test.item_codes),
+            "the given overall": by_overall(split.train, hidden),
+            "regression on the given aspects": by_regression(split.train, hidden),
+            "DMR, defaults": by_dmr(model, test, hidden),
+            f"DMR, rated pairs, regularization {on_pairs.config.regularization:g}": by_dmr(
+                on_pairs, test, hidden
+            ),
+        }
+        for title, answer in answers.items():
+            error, held = show(title, answer, hidden.truth)
+            row = rows.setdefault(title, {"predicted by": title})
+            row |= {f"RMSE, {given}": error, f"90 % holds, {given}": held}
+    return list(rows.values())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
     parser.add_argument("--iterations", type=int, default=4_000)
+    add_record_option(parser)
     arguments = parser.parse_args()
     for name in arguments.files:
-        measure(name, arguments.iterations)
+        rows = measure(name, arguments.iterations)
+        if arguments.record:
+            write_record(f"complete-{name}", as_called("complete"), rows)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import dmrank
-from benchmarks.record import as_called, write_record
+from benchmarks.record import add_record_option, as_called, write_record
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")
@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--file", default=FILES[-1], choices=FILES)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     arguments = parser.parse_args()
     ratings = dmrank.read_ratings(DATA / f"{arguments.file}.parquet", verbose=False).k_core(5)
     split = ratings.split(seed=arguments.seed)

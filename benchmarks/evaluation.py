@@ -1,7 +1,7 @@
 """Full-ranking evaluation at the paper's TripAdvisor size, beside Cornac's.
 
     pip install cornac
-    python benchmarks/evaluation.py [--users 100005 --items 17257 --ratings 1057217]
+    python -m benchmarks.evaluation [--users 100005 --items 17257 --ratings 1057217]
 
 A model of random factors ranks all items for every test user by each of 8 aspects; the time does
 not depend on what factors are. Cornac ranks the same users' items by the same scores, by one aspect
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.models import Fitting, Vectors
 from dmrank.models.config import Config
 from dmrank.training.held_out import HeldOut
@@ -134,7 +135,7 @@ def main() -> None:
     parser.add_argument("--ratings", type=int, default=1_057_217)
     parser.add_argument("--peer-users", type=int, default=2_000)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     arguments = parser.parse_args()
     made = dmrank.make_ratings(arguments.users, arguments.items, arguments.ratings, seed=0)
     split = made.ratings.split(seed=0)
@@ -170,8 +171,6 @@ def main() -> None:
         f"Cornac {peer_per_list * 1e6:.1f} µs: {ratio:.0f}×"
     )
     if arguments.record:
-        from benchmarks.record import as_called, write_record
-
         one, other = (statistics.median(run[0] for run in runs) for runs in (ours, theirs))
         part = f"one aspect, {arguments.peer_users:,} users"
         cells = [

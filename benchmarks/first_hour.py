@@ -1,6 +1,6 @@
 """The first hour of a new user: the wheel in an empty environment, up to the first list.
 
-    python benchmarks/first_hour.py [--python PYTHON …] [--wheel FILE]
+    python -m benchmarks.first_hour [--python PYTHON …] [--wheel FILE]
 
 For each interpreter the wheel is installed into an environment of its own, with the versions of
 constraints.txt; with this one also with extras, with the lowest versions, and where nothing can be

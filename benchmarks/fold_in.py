@@ -21,6 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.metrics import NDCG
 from dmrank.training.validation import Validator
 
@@ -165,20 +166,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--quality", action="store_true")
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     parser.add_argument("--iterations", type=int, default=8_000)
     arguments = parser.parse_args()
     if arguments.speed or not arguments.quality:
         rows = measure_speed()
         if arguments.record:
-            from benchmarks.record import as_called, write_record
-
             write_record("fold-in", as_called("fold_in"), rows)
     if arguments.quality or not arguments.speed:
         rows = measure_quality(arguments.iterations)
         if arguments.record:
-            from benchmarks.record import as_called, write_record
-
             write_record("fold-in-quality", as_called("fold_in"), rows)
 
 

@@ -1,6 +1,6 @@
 """What a Hurdle of BeerAdvocate takes: fit with defaults, file, one list, lists of everybody.
 
-    python benchmarks/hurdle.py [--with-validation]
+    python -m benchmarks.hurdle [--with-validation]
 
 EASE alone, its largest member, is fitted in the same run as the ratio to go by.
 """

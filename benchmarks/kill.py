@@ -1,6 +1,6 @@
 """What is left of a command that is killed, stopped, or runs out of disk, and what a rerun makes.
 
-    python benchmarks/kill.py --times 100 --seed 0
+    python -m benchmarks.kill --times 100 --seed 0
 
 Each command is disturbed at a random moment by kill -9, by SIGTERM, or by files that cannot grow
 beyond some size (RLIMIT_FSIZE, as portable a full disk as there is). Then:

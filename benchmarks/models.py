@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import dmrank
-from benchmarks.record import write_record
+from benchmarks.record import add_record_option, write_record
 from dmrank.evaluation import rated_pairs
 from dmrank.models import MODELS
 
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", type=Path, default=FILES)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--record", action="store_true", help="keep the figures for the pages")
+    add_record_option(parser)
     arguments = parser.parse_args()
     for path in arguments.files:
         split = dmrank.read_ratings(path, verbose=False).k_core(5).split(seed=0)

@@ -1,6 +1,6 @@
 """Change lines of the core at random, and see whether a test notices (cosmic-ray, on a sample).
 
-    python benchmarks/mutants.py --sample 100 --seed 0
+    python -m benchmarks.mutants --sample 100 --seed 0
 
 cosmic-ray and not mutmut: mutmut puts every variant of a function into one file and chooses among
 them at run time, which compiled code cannot do; cosmic-ray changes the file, and the cache of

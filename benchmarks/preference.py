@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 import dmrank
 from benchmarks.complete import by_dmr, by_regression, hide, rmse, warm
-from benchmarks.record import as_called, write_record
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.evaluation import bootstrap_interval, order_probability, rated_pairs
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--out", type=Path, help="where to keep every value, as json")
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     parser.add_argument("--large", action="store_true", help="time ten million ratings instead")
     arguments = parser.parse_args()
     if arguments.large:

@@ -18,14 +18,21 @@ import numpy as np
 
 import dmrank
 from benchmarks.complete import by_dmr, hide, rmse, warm
-from benchmarks.preference_variants import DATA, FILES, completion_error, log_density
-from benchmarks.record import as_called, write_record
+from benchmarks.preference_variants import (
+    DATA,
+    FILES,
+    completion_error,
+    log_density,
+    started_effects,
+)
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.directional.packing import unpack
 from dmrank.evaluation import OrderPairs, order_probability, rated_pairs
 from dmrank.evaluation.warm_rows import warm_rows
 from dmrank.fitted.fitting import Fitting
 from dmrank.metrics import contrast_accuracy, pair_accuracy
-from dmrank.training.effects.em import Effects, crossed_ratings, initial_effects, run_rounds
+from dmrank.training.effects.em import Effects, run_rounds
+from dmrank.training.effects.passes import PassesHere
 
 STRENGTHS = (30.0, 100.0, 300.0)
 ROUNDS = (5, 10, 20)
@@ -78,7 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     arguments = parser.parse_args()
     of_models, of_further = [], []
     for file in arguments.files:
@@ -94,12 +101,10 @@ def main() -> None:
             of_kappa = of_model(judged, pairs, noise_strength=kappa)
             found.append(show(f"Σ_u, κ = {kappa:g}", of_kappa))
         of_models += [dict(zip(COLUMNS, (file, *cells), strict=True)) for cells in found]
-        data = Fitting(split.train).training_data()
-        crossed, started = crossed_ratings(data), initial_effects(data)
-        run_rounds(crossed, started, 30, None)
+        crossed, started = started_effects(Fitting(split.train).training_data())
         for rounds in ROUNDS:
             effects = Effects(*(array.copy() for array in started))
-            run_rounds(crossed, effects, rounds, None, 100.0)
+            run_rounds(PassesHere(crossed, None), effects, rounds, 100.0)
             cells = show(f"30 and {rounds} rounds, κ = 100", of_rounds(judged, pairs, effects))
             of_further.append(dict(zip(ROUND_COLUMNS, (file, *cells), strict=True)))
     if arguments.record:

@@ -1,6 +1,6 @@
 """Does other noise help mixed effects? Personalized covariances, and heavy tails.
 
-    python -m benchmarks.preference_variants [--files yahoo-movies …] [--seeds 1]
+    python -m benchmarks.preference_variants [--files yahoo-movies …] [--seed 1] [--record]
 
 On validation ratings: accuracy of the order of rated pairs and of contrasts, pooled; the mean
 log-density of the rating vectors, with V(a_u) + V(b_i) + noise as covariance; and the RMSE of
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,33 +32,40 @@ from scipy import special
 import dmrank
 from benchmarks.complete import hide
 from benchmarks.preference_directional import draw_pairs, families, fit_offsets
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.directional.condition import condition
 from dmrank.directional.packing import unpack
 from dmrank.evaluation import OrderPairs, rated_pairs
-from dmrank.evaluation.warm_rows import warm_rows
+from dmrank.evaluation.warm_rows import WarmRows, warm_rows
 from dmrank.fitted.fitting import Fitting
 from dmrank.metrics import contrast_accuracy, pair_accuracy
 from dmrank.models import dmr
 from dmrank.training.data import TrainingData
 from dmrank.training.effects.blocks import Patterns, update_effects
-from dmrank.training.effects.em import (
-    SMALLEST_VARIANCE,
-    CrossedRatings,
-    Effects,
-    crossed_ratings,
-    initial_effects,
-    run_rounds,
-)
+from dmrank.training.effects.em import SMALLEST_VARIANCE, Effects, initial_effects, run_rounds
+from dmrank.training.effects.passes import CrossedRatings, PassesHere, crossed_ratings
 from dmrank.training.effects.residuals import sum_residuals
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")
 PARTS = ("noise", "ridge", "prior")
+COLUMNS = ("variant", "pairs", "contrast", "log-density", "RMSE")
 ROUNDS = 15
 STEPS = 24
 Floats = NDArray[np.float64]
 #: From effects to groups of rating vectors and the covariance of each group's noise.
 Noise = Callable[[CrossedRatings, Effects], tuple[NDArray[np.integer], Floats]]
+Row = dict[str, str | float]
+
+
+def started_effects(data: TrainingData) -> tuple[CrossedRatings, Effects]:
+    """Return the ratings from both sides, and the effects after 30 rounds with one noise."""
+    crossed = crossed_ratings(data)
+    effects = initial_effects(
+        data.values, len(data.user_ptr) - 1, len(data.item_counts), own_noise=True
+    )
+    run_rounds(PassesHere(crossed, None), effects, 30)
+    return crossed, effects
 
 
 def padded_inverse(covariances: Floats, present: NDArray[np.bool_]) -> Floats:
@@ -97,14 +105,14 @@ def e_step(ratings: CrossedRatings, effects: Effects, P: Floats) -> tuple[Floats
     for prior, part, rows in zip(
         (effects.user_prior, effects.item_prior), sums, (effects.users, effects.items), strict=True
     ):
-        prior[...] = part.moment.sum(axis=0) / len(rows)
+        prior[...] = part.moment / len(rows)
         prior[np.diag_indices(len(prior))] += SMALLEST_VARIANCE
     residuals = sum_residuals(
         left, ratings.codes, (effects.users, effects.items), ratings.patterns, None
     )
-    lower = residuals.outer.sum(axis=0)
+    lower = residuals.outer
     outer = lower + np.tril(lower, -1).transpose(0, 2, 1)
-    moments = outer + sum(part.spread.sum(axis=0) for part in sums)
+    moments = outer + sum(part.spread for part in sums)
     counts = np.bincount(ratings.patterns.of_rows, minlength=len(P)).astype(np.float64)
     return moments, counts
 
@@ -259,7 +267,44 @@ DIRECTIONAL: dict[str, dict[str, object]] = {
 }  # fmt: skip
 
 
-def show_directional(split: dmrank.Split, pairs: OrderPairs, effects: Effects) -> None:
+def show(name: str, *values: float) -> Row:
+    """Print what is found of a variant, and return it as a row; a dash is for what has no value."""
+    print(f"  {name:<50}" + "".join(f"{value:>10.4f}" for value in values), flush=True)
+    found = [*values, *["–"] * (len(COLUMNS) - 1 - len(values))]
+    return dict(zip(COLUMNS, (name, *found), strict=True))
+
+
+def orders(predicted: Floats, pairs: OrderPairs) -> tuple[float, float]:
+    """Return the accuracy of orders and of contrasts."""
+    return (
+        pair_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
+        contrast_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
+    )
+
+
+def by_noise(
+    pairs: OrderPairs, test: WarmRows, crossed: CrossedRatings, started: Effects
+) -> list[Row]:
+    """Compare kinds of noise."""
+    rows = []
+    for name, (make, side, nu) in VARIANTS.items():
+        effects = Effects(*(array.copy() for array in started))
+        covariances = np.tile(effects.noise, (len(test.users), 1, 1))
+        if make is not None:
+            _, of_groups = make(crossed, effects)
+            covariances = np.tile(effects.noise, (len(test.users), 1, 1))
+            if side is not None:
+                covariances = of_groups[test.users if side == 0 else test.items]
+        predicted = effects.items[pairs.first] - effects.items[pairs.second]
+        density = log_density(tuple(test), effects, covariances, nu)
+        error = completion_error(tuple(test), effects, covariances)
+        rows.append(show(name, *orders(predicted, pairs), density, error))
+    return rows
+
+
+def by_ridge(split: dmrank.Split, pairs: OrderPairs, effects: Effects) -> list[Row]:
+    """Return the best of the directional models by orders, of all that are printed."""
+    rows = []
     for name, options in DIRECTIONAL.items():
         model = StartedAtEffects(
             rated_share=1.0,
@@ -271,64 +316,49 @@ def show_directional(split: dmrank.Split, pairs: OrderPairs, effects: Effects) -
         )
         model.effects = effects.items
         model.fit(split.train)
-        found = pairs.accuracy(model).pooled, pairs.contrast(model).pooled
-        print(f"  {name:<50}" + "".join(f"{value:>10.4f}" for value in found), flush=True)
+        rows.append(show(name, pairs.accuracy(model).pooled, pairs.contrast(model).pooled))
+    best = max(rows, key=lambda row: row["pairs"])
+    return [best | {"variant": f"best of {len(rows)}: {best['variant']}"}]
 
 
-def show_prior(data: TrainingData, pairs: OrderPairs, effects: Effects) -> None:
-    """Print what offsets with the prior of the effects are worth, family by family."""
-    drawn = draw_pairs(data)
+def by_prior(data: TrainingData, pairs: OrderPairs, effects: Effects) -> list[Row]:
+    """Compare offsets with the prior of the effects, family by family."""
+    drawn, rows = draw_pairs(data), []
     for name, family, scale in families():
         offsets, objective = fit_offsets(drawn, effects, family, scale)
         predicted = offsets[pairs.first] - offsets[pairs.second]
-        found = (
-            pair_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
-            contrast_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
-        )
-        values = "".join(f"{value:>10.4f}" for value in found)
-        print(f"  {name:<50}{values}   training {objective:.4f}", flush=True)
+        rows.append(show(name, *orders(predicted, pairs)))
+        print(f"    mean log-likelihood of the training pairs {objective:.4f}", flush=True)
+    return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", nargs="+", default=FILES, choices=FILES)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--parts", nargs="+", default=PARTS, choices=PARTS, help="which variants are run"
     )
+    add_record_option(parser)
     arguments = parser.parse_args()
     for file in arguments.files:
         ratings = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False)
-        for seed in arguments.seeds:
-            split = ratings.split(seed=seed)
-            # Validation in the place of test, which is not looked at.
-            nothing = split.validation.select(np.empty(0, dtype=np.int64))
-            judged = dmrank.Split(split.train, nothing, split.validation)
-            pairs, test = rated_pairs(judged), warm_rows(judged)
-            data = Fitting(split.train).training_data()
-            crossed, started = crossed_ratings(data), initial_effects(data)
-            run_rounds(crossed, started, 30, None)
-            print(f"\n{file}, seed {seed}: pairs, contrast, log-density, RMSE of completion")
-            for name, (make, side, nu) in VARIANTS.items() if "noise" in arguments.parts else ():
-                effects = Effects(*(array.copy() for array in started))
-                covariances = np.tile(effects.noise, (len(test.users), 1, 1))
-                if make is not None:
-                    _, of_groups = make(crossed, effects)
-                    covariances = np.tile(effects.noise, (len(test.users), 1, 1))
-                    if side is not None:
-                        covariances = of_groups[test.users if side == 0 else test.items]
-                predicted = effects.items[pairs.first] - effects.items[pairs.second]
-                found = (
-                    pair_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
-                    contrast_accuracy(pairs.observed, predicted, pairs.pointer).pooled,
-                    log_density(tuple(test), effects, covariances, nu),
-                    completion_error(tuple(test), effects, covariances),
-                )
-                print(f"  {name:<50}" + "".join(f"{value:>10.4f}" for value in found), flush=True)
-            if "ridge" in arguments.parts:
-                show_directional(split, pairs, started)
-            if "prior" in arguments.parts:
-                show_prior(data, pairs, started)
+        split = ratings.split(seed=arguments.seed)
+        # Validation in the place of test, which is not looked at.
+        nothing = split.validation.select(np.empty(0, dtype=np.int64))
+        judged = dmrank.Split(split.train, nothing, split.validation)
+        pairs, test = rated_pairs(judged), warm_rows(judged)
+        data = Fitting(split.train).training_data()
+        crossed, started = started_effects(data)
+        print(f"\n{file}, seed {arguments.seed}: {', '.join(COLUMNS[1:])}")
+        parts: dict[str, Callable[[], list[Row]]] = {
+            "noise": partial(by_noise, pairs, test, crossed, started),
+            "ridge": partial(by_ridge, split, pairs, started),
+            "prior": partial(by_prior, data, pairs, started),
+        }
+        rows = [row for name in arguments.parts for row in parts[name]()]
+        if arguments.record:
+            write_record(f"preference-variants-{file}", as_called("preference_variants"), rows)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Exposure bias: DMR whose pairs count by the inverse of how likely their item was to be met.
 
-    python benchmarks/propensity.py --planted [--seeds 1 2 3]
-    python benchmarks/propensity.py --files yahoo-movies tripadvisor beeradvocate
+    python -m benchmarks.propensity --planted [--seeds 1 2 3] [--record]
+    python -m benchmarks.propensity --files yahoo-movies tripadvisor beeradvocate [--record]
 
 Planted: `make_ratings` draws what users meet by popularity, which says nothing of taste, and what
 they choose of that by taste. The truth of a list is the recall of choices that popularity does not
@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.data.synthetic import HIGH, LOW, Synthetic
 from dmrank.metrics import UnbiasedRecall
 from dmrank.support.arrays import Float32s, Floats, Int64s
@@ -52,16 +53,21 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     parser.add_argument("--files", nargs="*", choices=FILES, default=[])
     parser.add_argument("--threads", type=int)
+    add_record_option(parser)
     options = parser.parse_args()
     if options.planted:
-        planted(options.seeds, options.threads)
+        rows = planted(options.seeds, options.threads)
+        if options.record:
+            write_record("propensity-planted", as_called("propensity"), rows)
     for file in options.files:
-        real(file, options.threads)
+        rows = real(file, options.threads)
+        if options.record:
+            write_record(f"propensity-{file}", as_called("propensity"), rows)
 
 
-def planted(seeds: list[int], threads: int | None) -> None:
-    """Print the truth of lists, and what three estimators say of it."""
-    columns = ("truth", "plain", "planted θ", "planted θ, pooled", "popularity θ")
+def planted(seeds: list[int], threads: int | None) -> list[dict[str, str]]:
+    """Print the truth of lists, and what three estimators say of it; return the rows."""
+    columns = ("truth", "plain", "planted θ, per user", "planted θ, together", "popularity θ")
     values: dict[str, list[list[float]]] = {}
     for seed in seeds:
         synthetic = dmrank.make_ratings(2_000, 1_000, 60_000, taste=TASTE, seed=seed)
@@ -69,14 +75,17 @@ def planted(seeds: list[int], threads: int | None) -> None:
         for name, model in contenders(synthetic.truth.popularity, threads):
             fitted = model.fit(split.train)
             values.setdefault(name, []).append(recalls(fitted, split, synthetic))
-    row = "| {} |" + " {} |" * (len(columns) + 1)
-    print(row.format("model", *columns, "truth − that of DMR without"))
-    unweighted = np.array(values["DMR, propensity: none"])[:, 0]
+    titles = ("model", *columns, "truth, against DMR")
+    print(" | ".join(titles))
+    unweighted, rows = np.array(values["DMR"])[:, 0], []
     for name, of_seeds in values.items():
         change = np.array(of_seeds)[:, 0] - unweighted
         error = change.std(ddof=1) / np.sqrt(len(seeds))
         shown = [f"{mean:.4f}" for mean in np.mean(of_seeds, axis=0)]
-        print(row.format(name, *shown, f"{change.mean():+.4f} ± {error:.4f}"))
+        against = f"{change.mean():+.4f} ± {error:.4f}" if change.any() else "–"
+        rows.append(dict(zip(titles, (name, *shown, against), strict=True)))
+        print(" | ".join(rows[-1].values()))
+    return rows
 
 
 class Met(dmrank.Model):
@@ -100,7 +109,7 @@ def contenders(popularity: Floats, threads: int | None) -> Iterator[tuple[str, d
     Met.popularity = popularity
     for name, how in (HOW | {"what is planted": {"propensity": Met()}}).items():
         # No validation: that by which training would stop has the bias, too.
-        yield f"DMR, propensity: {name}", dmrank.DMR(threads=threads, **OF_PLANTED, **how)
+        yield f"DMR, {name}" if how else "DMR", dmrank.DMR(threads=threads, **OF_PLANTED, **how)
 
 
 def recalls(model: dmrank.Model, split: dmrank.Split, synthetic: Synthetic) -> list[float]:
@@ -145,20 +154,24 @@ def true_recall(ranks: Int64s, held_out: HeldOut, synthetic: Synthetic) -> float
     return float(np.mean(found / chosen.sum(axis=1)))
 
 
-def real(file: str, threads: int | None) -> None:
-    """Print what propensities do to lists of a file."""
+def real(file: str, threads: int | None) -> list[dict[str, Any]]:
+    """Print what propensities do to lists of a file, and return the rows."""
     whole = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False).split(seed=1)
     # What is held out is not to be recommended: nothing is, but what is judged.
     nothing = whole.validation.select(np.zeros(len(whole.validation), dtype=np.bool_))
     split = dmrank.Split(whole.train, nothing, whole.validation)
+    rows = []
     for hard, (name, how) in product((1, 5), HOW.items()):
         model = dmrank.DMR(hard_negatives=hard, threads=threads, **OF_FILES, **how)
         started = time.perf_counter()
         model.fit(split.train, validation=split.test)
         seconds = time.perf_counter() - started
         report = dmrank.evaluate({"DMR": model}, split, metrics=METRICS, aspects=["overall"])
-        shown = " | ".join(f"{report.mean('DMR', metric):.4f}" for metric in METRICS)
-        print(f"| {file} | {hard} | {name} | {shown} | {seconds:.0f} |", flush=True)
+        found = {metric: report.mean("DMR", metric) for metric in METRICS}
+        shown = " | ".join(f"{value:.4f}" for value in found.values())
+        print(f"{file} | {hard} | {name} | {shown} | {seconds:.0f} s", flush=True)
+        rows.append({"hard negatives": hard, "propensity": name, **found})
+    return rows
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How well DMR ranks the real files: tuned on validation, test looked at once.
 
-    python benchmarks/quality.py [--files yahoo-movies …] [--iterations 20000] [--synthetic]
+    python -m benchmarks.quality [--files yahoo-movies …] [--iterations 20000] [--synthetic]
 
 70/15/15 split, full ranking by overall: NDCG@10, NDCG@50, and accuracy on rated test pairs over all
 aspects with a 95 % bootstrap interval over users. `--synthetic` instead shows how learned

@@ -1,6 +1,6 @@
 """Reading, indexing, 5-core and split, beside plain pandas doing the same.
 
-    python benchmarks/ratings.py [--rows 10000000] [--repeat 3]
+    python -m benchmarks.ratings [--rows 10000000] [--repeat 3]
 
 Each measurement runs in a process of its own; peak memory is what the process needed above an
 interpreter with the same imports. Rows, users and items of the results are compared.
@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from benchmarks.record import add_record_option, as_called, write_record
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "beeradvocate.parquet"
 
@@ -96,7 +98,7 @@ def _peak_memory() -> int:
 
 
 def measure(tool: str, path: Path) -> dict[str, float]:
-    command = [sys.executable, __file__, "--run", tool, str(path)]
+    command = [sys.executable, "-m", "benchmarks.ratings", "--run", tool, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -145,7 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     parser.add_argument("--run", nargs=2, metavar=("TOOL", "FILE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.run:
@@ -160,8 +162,6 @@ def main() -> None:
     if SHARED.exists():
         rows += compare("beeradvocate.parquet", SHARED, arguments.repeat)
     if arguments.record:
-        from benchmarks.record import as_called, write_record
-
         write_record("ratings", as_called("ratings"), rows, ("pandas",))
 
 

@@ -1,7 +1,7 @@
 """Top-10 lists with seen items left out, beside implicit on the same factors; and an index.
 
-    python benchmarks/recommend.py                   # needs `pip install implicit` beside dmrank
-    python benchmarks/recommend.py --index           # exact and approximate, a million items
+    python -m benchmarks.recommend                   # needs `pip install implicit` beside dmrank
+    python -m benchmarks.recommend --index           # exact and approximate, a million items
 
 With hnswlib installed, --index shows its graph on the same vectors as well: arrays alone, without
 filters or tables.
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.answers.vectors import rating_vectors
 from dmrank.models import Fitting, Vectors
 from dmrank.models.config import Config
@@ -286,7 +287,7 @@ def main() -> None:
     parser.add_argument("--ratings", type=int, default=1_057_217)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--index", action="store_true", help="measure the approximate index")
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     arguments = parser.parse_args()
     if arguments.index:
         name, packages = "index", ("hnswlib",) if find_spec("hnswlib") else ()
@@ -300,8 +301,6 @@ def main() -> None:
             arguments.users, arguments.items or 17_257, arguments.ratings, arguments.threads
         )
     if arguments.record:
-        from benchmarks.record import as_called, write_record
-
         write_record(name, as_called("recommend"), rows, packages)
 
 

@@ -9,6 +9,7 @@ A page has a table of a record between two comments, `<!-- record NAME: column, 
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
 import json
 import platform
@@ -38,6 +39,11 @@ class Quote(NamedTuple):
     name: str
     columns: list[str]
     table: str
+
+
+def add_record_option(parser: argparse.ArgumentParser) -> None:
+    """Let a benchmark be told to keep what it finds."""
+    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
 
 
 def as_called(script: str) -> str:

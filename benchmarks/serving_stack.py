@@ -21,7 +21,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.record import as_called, write_record
+from benchmarks.record import add_record_option, as_called, write_record
 
 ASPECTS = ("overall", "sleep_quality", "service", "value", "rooms", "cleanliness", "location")
 ROWS = [
@@ -110,7 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     options = parser.parse_args()
     found: dict[tuple[str, str], list[float]] = {stack: [] for stack in STACKS}
     for _ in range(options.rounds):

@@ -1,6 +1,7 @@
 """DMR with its defaults beside popularity on small files, where little but popularity is to learn.
 
-    python benchmarks/small_files.py [--seeds 3] [--iterations 4000] [--large]
+    python -m benchmarks.small_files [--seeds 3] [--iterations 4000] [--large]
+                                     [--record]
 
 NDCG@10, full ranking by the primary aspect: the mean over splits, and on how many of them DMR is
 behind. On validation ratings the best of many looks is compared with one look at popularity:
@@ -16,16 +17,18 @@ from pathlib import Path
 import numpy as np
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 WHOLE = ("yahoo-movies", "tripadvisor", "beeradvocate")
 #: DMR as it is, and without what small files need.
 VARIANTS = {
-    "before": {"popularity_start": 0.0, "first_look": None},
-    "early looks": {"popularity_start": 0.0},
-    "defaults": {},
+    "DMR before": {"popularity_start": 0.0, "first_look": None},
+    "early looks alone": {"popularity_start": 0.0},
+    "DMR, defaults": {},
 }
-ROW = "{:<14}{:>9}" + "{:>18}" * len(VARIANTS)
+COLUMNS = ("file", "ratings", "popularity", *VARIANTS)
+ROW = "{:<40}{:<12}{:>10}" + "{:>20}" * len(VARIANTS)
 
 
 def some_users(file: str, users: int, k: int) -> dmrank.Ratings:
@@ -61,17 +64,24 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--iterations", type=int, default=4_000)
     parser.add_argument("--large", action="store_true")
+    add_record_option(parser)
     arguments = parser.parse_args()
-    print(ROW.format("", "popular", *VARIANTS))
+    print(ROW.format(*COLUMNS))
+    rows = []
     for name, make in (LARGE if arguments.large else SMALL).items():
         ratings = make()
         seeds = range(1, arguments.seeds + 1)
         both = np.array([measured(ratings, seed, arguments.iterations) for seed in seeds])
-        print(f"{name}: {len(ratings.users)} users, {len(ratings.items)} items")
+        of = f"{name}, {len(ratings.users):,} users"
         for part, values in (("validation", both[:, 0]), ("test", both[:, 1])):
             means, behind = values.mean(axis=0), (values < values[:, :1]).sum(axis=0)
-            shown = [f"{means[n]:.4f} ({behind[n]} behind)" for n in range(1, len(means))]
-            print(ROW.format(f"  {part}", f"{means[0]:.4f}", *shown), flush=True)
+            shown = [f"{means[n]:.4f} ({behind[n]})" for n in range(1, len(means))]
+            cells = (of, part, f"{means[0]:.4f}", *shown)
+            print(ROW.format(*cells), flush=True)
+            rows.append(dict(zip(COLUMNS, cells, strict=True)))
+    if arguments.record:
+        name = "small-files-whole" if arguments.large else "small-files"
+        write_record(name, as_called("small_files"), rows)
 
 
 def measured(ratings: dmrank.Ratings, seed: int, iterations: int) -> list[list[float]]:

@@ -1,6 +1,6 @@
 """How well and how fast aspect ratings are extracted from text.
 
-    python benchmarks/text.py [--reviews FILE] [--labels FILE]
+    python -m benchmarks.text [--reviews FILE] [--labels FILE]
 
 Hotel reviews with given aspect ratings: polarity is learned from the texts and overall ratings of
 one half; the other half is extracted and compared with its given aspect ratings, which nothing

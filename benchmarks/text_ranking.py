@@ -1,6 +1,6 @@
 """Is it worth extracting aspects from text? DMR trained on extracted ratings, and on overall alone.
 
-    python benchmarks/text_ranking.py [--seeds 5]
+    python -m benchmarks.text_ranking [--seeds 5] [--record]
 
 Hotel reviews with text, overall and given aspect ratings, 3-core. Aspect ratings are extracted from
 the training reviews (polarity is learned from them, too); given aspect ratings are used for nothing
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.evaluation import rated_pairs
 from dmrank.metrics import NDCG, pair_accuracy
 from dmrank.training.held_out import HeldOut
@@ -141,6 +142,7 @@ TITLES = {"lists": "NDCG@10, average over aspects", "pairs": "rated pairs in the
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
+    add_record_option(parser)
     parser.add_argument("--reviews", type=Path, default=DATA / "tripadvisor-reviews.parquet")
     arguments = parser.parse_args()
     reviews = pl.read_parquet(arguments.reviews).unique(["user", "item"], maintain_order=True)
@@ -154,14 +156,25 @@ def main() -> None:
                 found.setdefault((task, kind), []).append(judge(problem, model))
             means = dmrank.ItemMean().fit(problem.split.train)
             found.setdefault((task, "item means, given"), []).append(judge(problem, means))
+    rows = summarise(found)
+    if arguments.record:
+        write_record("text-ranking", as_called("text_ranking"), rows)
+
+
+def summarise(found: dict[tuple[str, str], list[float]]) -> list[dict[str, str]]:
+    """Print means and intervals over seeds, and return them as rows."""
+    kinds = list(dict.fromkeys(kind for _, kind in found))
+    rows = {kind: {"trained on": kind} for kind in kinds}
     for task, title in TITLES.items():
         print(f"\n{title}")
-        for (which, kind), values in found.items():
-            if which == task:
-                print(f"  {kind:28} {_interval(np.array(values))}")
+        values = {kind: np.array(found[task, kind]) for kind in kinds}
         for kind in ("extracted", "extracted, filled"):
-            gain = np.array(found[task, kind]) - np.array(found[task, "overall"])
-            print(f"  {kind + ' − overall':28} {_interval(gain)}")
+            values[f"{kind} − overall"] = values[kind] - values["overall"]
+        for kind, each in values.items():
+            shown = _interval(each)
+            print(f"  {kind:28} {shown}")
+            rows.setdefault(kind, {"trained on": kind})[title] = shown
+    return list(rows.values())
 
 
 def _interval(values: NDArray[np.float64]) -> str:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from benchmarks.record import as_called, write_record
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.torch import directional_loss
 
 BATCH = 500
@@ -176,7 +176,7 @@ def _largest_error(ours: Tensor, exact: Tensor) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cases", type=int, default=10_000)
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     options = parser.parse_args()
     generator = torch.Generator().manual_seed(0)
     largest: dict[tuple[str, str, str], float] = {}

@@ -1,6 +1,6 @@
 """The directional loss beside the same loss written plainly in PyTorch with autograd.
 
-    python benchmarks/torch_loss.py [--pairs 2000] [--aspects 8] [--repeats 30]
+    python -m benchmarks.torch_loss [--pairs 2000] [--aspects 8] [--repeats 30]
 
 Forward and backward, float32. The plain one is what one would write: a Cholesky factor, a solve,
 and special functions that stay finite; Student's survival function, which PyTorch lacks, is left to
@@ -25,6 +25,7 @@ from scipy import special
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.torch import directional_loss
 
 MARGIN = 0.2
@@ -161,7 +162,7 @@ def main() -> None:
     parser.add_argument("--aspects", type=int, default=8)
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     options = parser.parse_args()
     rows = []
     for threads in options.threads:
@@ -172,8 +173,6 @@ def main() -> None:
                 row = compare(family, scale, options.pairs, options.aspects, options.repeats)
                 rows.append(row)
     if options.record:
-        from benchmarks.record import as_called, write_record
-
         write_record("torch-loss", as_called("torch_loss"), rows, ("torch",))
 
 

@@ -1,6 +1,6 @@
 """A two-tower network of one's own, trained with BPR and with the directional loss.
 
-    python benchmarks/torch_towers.py [--epochs 40] [--file yahoo-movies]
+    python -m benchmarks.torch_towers [--epochs 40] [--file yahoo-movies] [--record]
 
 The model of docs/torch.md. Both losses see the same pairs of a rated and any other item; BPR ranks
 by overall alone, the directional loss (student family, Σ = I) by all aspects. For each, the same
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.evaluation import rated_pairs
 from dmrank.torch import DirectionalLoss, PairBatch, pairs
 
@@ -58,6 +59,12 @@ DIRECTIONAL = DirectionalLoss(margin=0.2, family="student")
 
 def directional(mean: Tensor, batch: PairBatch) -> Tensor:
     return DIRECTIONAL(mean, batch.difference, batch.mask)
+
+
+LOSSES: dict[str, Criterion] = {
+    "two towers, BPR": bpr,
+    "two towers, directional": directional,
+}
 
 
 def all_scores(model: Towers, ratings: dmrank.Ratings) -> Scores:
@@ -109,29 +116,35 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--file", default="yahoo-movies")
+    add_record_option(parser)
     options = parser.parse_args()
     split = dmrank.read_ratings(DATA / f"{options.file}.parquet").split(seed=0)
     order = rated_pairs(split)
-    models: dict[str, object] = {"popularity": dmrank.Popularity().fit(split.train)}
-    for criterion in (bpr, directional):
+    models: dict[str, object] = {"Popularity": dmrank.Popularity().fit(split.train)}
+    for name, criterion in LOSSES.items():
         start = time.perf_counter()
         found = [
             (train(split, criterion, setting, options.epochs), setting) for setting in SETTINGS
         ]
         (value, epoch, scores), setting = max(found, key=lambda one: one[0][0])
         users, items = split.train.users, split.train.items
-        models[criterion.__name__] = dmrank.adapt(scores, users=users, items=items)
+        models[name] = dmrank.adapt(scores, users=users, items=items)
         print(
-            f"{criterion.__name__}: learning rate, decay, negatives {setting}, epoch {epoch}, "
+            f"{name}: learning rate, decay, negatives {setting}, epoch {epoch}, "
             f"validation NDCG@10 {value:.4f}; {time.perf_counter() - start:.0f} s",
             flush=True,
         )
         print("  of all settings:", [round(one[0][0], 4) for one in found], flush=True)
     report = dmrank.evaluate(models, split, metrics=["ndcg@10", "ndcg@50"])
     print(report.table())
-    for name, model in models.items():
-        print(f"{name}: rated pairs {order.accuracy(model).pooled}")
     print(report.significance())
+    rows = []
+    for name, model in models.items():
+        lists = {title: report.mean(name, title.lower()) for title in ("NDCG@10", "NDCG@50")}
+        rows.append({"model": name, **lists, "rated pairs": order.accuracy(model).pooled})
+        print(rows[-1])
+    if options.record:
+        write_record(f"torch-towers-{options.file}", as_called("torch_towers"), rows, ("torch",))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Training of DMR beside the same criterion written plainly in PyTorch with autograd.
 
-    python benchmarks/training.py [--iterations 150] [--torch-iterations 10] [--small]
-    python benchmarks/training.py --scaling        # draws docs/figures/training-*.png
+    python -m benchmarks.training [--iterations 150] [--torch-iterations 10] [--small]
+    python -m benchmarks.training --scaling        # draws docs/figures/training-*.png
 
 Both do a factor step and a covariance step per iteration, with the inverse-Wishart prior and
 AdaGrad, on data of the size of the paper's TripAdvisor. The gain of a second thread is shown
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange, set_num_threads
 
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.directional import Gaussian
 from dmrank.training.data import TrainingData, training_data
 from dmrank.training.pairwise.dmr import run_iterations
@@ -344,7 +345,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=150, help="per timed run")
     parser.add_argument("--torch-iterations", type=int, default=10)
     parser.add_argument("--small", action="store_true", help="a tenth of the users and items")
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     parser.add_argument("--scaling", action="store_true", help="draw how the cost grows")
     options = parser.parse_args()
     size = Size(users=10_000, items=1_700, ratings=100_000) if options.small else Size()
@@ -353,8 +354,6 @@ def main() -> None:
         return
     rows = compare(size, options.iterations, options.torch_iterations)
     if options.record:
-        from benchmarks.record import as_called, write_record
-
         write_record("training", as_called("training"), rows, ("torch",))
 
 

@@ -43,7 +43,7 @@ from benchmarks.beyond import DATA, FILES, keep, split_of
 from benchmarks.originals.contest import trials
 from benchmarks.peers.contenders import CONTENDERS, LISTS, SEED, THREADS, Contender
 from benchmarks.peers.table import recorded, show
-from benchmarks.record import as_called, write_record
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.evaluation import rated_pairs
 
 METRICS = ("ap", "ndcg@10", "ndcg@50")
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=list(CONTENDERS), choices=list(CONTENDERS))
     parser.add_argument("--times", action="store_true", help="only take the time of fits again")
     parser.add_argument("--show", action="store_true", help="print the table of what is done")
-    parser.add_argument("--record", action="store_true", help="keep what is shown, for the docs")
+    add_record_option(parser)
     arguments = parser.parse_args()
     targets = {name: arguments.runs / arguments.file / f"{name}.json" for name in CONTENDERS}
     done = {name: kept for name, target in targets.items() if "per user" in (kept := read(target))}

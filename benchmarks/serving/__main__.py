@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dmrank
-from benchmarks.record import write_record
+from benchmarks.record import add_record_option, write_record
 from benchmarks.serving.load import (
     latency,
     process,
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="short rounds, for a first look")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--without-peers", action="store_true")
-    parser.add_argument("--record", action="store_true", help="keep what is found, for the docs")
+    add_record_option(parser)
     options = parser.parse_args()
     seconds = 2 if options.quick else 5
     MODELS.mkdir(parents=True, exist_ok=True)
