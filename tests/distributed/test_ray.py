@@ -35,7 +35,7 @@ from dmrank.experiments.paper import run_paper
 from dmrank.models.opened import ModelFile
 from dmrank.support.workers import current_workers
 from tests.distributed.conftest import add_node
-from tests.distributed.processes import children_of, title_of
+from tests.distributed.processes import all_end, children_of, title_of
 from tests.text.corpus import make_reviews
 
 ray = pytest.importorskip("ray")
@@ -353,6 +353,32 @@ def test_a_task_that_ends_every_worker_is_given_up(ray_cluster, monkeypatch) -> 
         assert workers is not None
         with pytest.raises(ClusterError, match="a task ended its worker 2 times"):
             list(workers.run(os._exit, [(1,)]))
+
+
+def _work_for_ever(sign: Path) -> None:
+    sign.with_suffix(".new").write_text(str(os.getpid()))
+    sign.with_suffix(".new").rename(sign)
+    time.sleep(600)
+
+
+def _fail(sign: Path) -> None:
+    while not sign.exists():
+        time.sleep(0.01)
+    raise DataError("no good")
+
+
+def _call_of(function: Callable[[Path], None], sign: Path) -> None:
+    function(sign)
+
+
+def test_what_nobody_waits_for_any_more_ends(ray_cluster, tmp_path: Path) -> None:
+    sign = tmp_path / "process"
+    with dmrank.cluster():
+        workers = current_workers()
+        assert workers is not None
+        with pytest.raises(DataError, match="no good"):
+            list(workers.run(_call_of, [(_fail, sign), (_work_for_ever, sign)]))
+        assert all_end([int(sign.read_text())])
 
 
 def _out_of_memory() -> None:

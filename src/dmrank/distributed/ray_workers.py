@@ -7,22 +7,22 @@ A task that is lost with its node is run again on another one: it depends on its
 # Half of Ray's functions carry no annotations.
 from __future__ import annotations
 
-import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from uuid import uuid4
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from dmrank.compiled.ranges import limit_threads
+from dmrank.distributed.pickled import Pickle, PickledFile
 from dmrank.distributed.sameness import Environment, blas_variables, check_same, own_environment
+from dmrank.distributed.wanted import wanted_file, while_wanted
 from dmrank.support.errors import ClusterError, DmrankError, first_line
-from dmrank.support.targets import unwritable
 
 Result = TypeVar("Result")
 
@@ -38,32 +38,20 @@ _PATIENCE: Final = 60
 
 
 class _Shared(NamedTuple):
-    """A value that many calls have among their arguments.
+    """A value that many calls have among their arguments."""
 
-    Pickled by us: what Ray itself unpickles has arrays that cannot be written to.
-    """
-
-    pickled: bytes
+    file: PickledFile
 
 
 class _Kept(NamedTuple):
     """A large result in a file: Ray takes tenths of a second to fetch one by itself."""
 
-    path: Path
-
-    @classmethod
-    def pickled(cls, result: bytes, folder: Path) -> Self:
-        path = folder / uuid4().hex
-        try:
-            path.write_bytes(result)
-        except OSError as error:
-            raise unwritable(path, error) from None
-        return cls(path)
+    file: PickledFile
 
     def taken(self) -> Any:
         """Return the result, and remove the file."""
-        result = pickle.loads(self.path.read_bytes())
-        self.path.unlink()
+        result = self.file.read()
+        self.file.path.unlink()
         return result
 
 
@@ -83,8 +71,8 @@ class RayWorkers:
         self._task = ray.remote(
             num_cpus=1, max_retries=_MOST_RETRIES, runtime_env={"env_vars": variables}
         )(_call)
-        self._results = self.new_folder()
-        token = self._results / "visible"
+        self._values = self.new_folder()
+        token = self._values / "visible"
         token.touch()
         self.check_sees(token)
 
@@ -96,8 +84,8 @@ class RayWorkers:
         return made
 
     def share(self, value: Any) -> Any:
-        """Return what stands for a value among the arguments of many calls, sent once."""
-        return ray.put(_Shared(pickle.dumps(value, protocol=5)))
+        """Return what stands for a value among the arguments of many calls, written once."""
+        return _Shared(Pickle.of(value).write(self._values / uuid4().hex))
 
     def run(
         self, function: Callable[..., Result], calls: Iterable[tuple[Any, ...]]
@@ -105,25 +93,15 @@ class RayWorkers:
         """Yield what a function returns for each tuple of arguments, in their order."""
         left = iter(calls)
         waiting: deque[ray.ObjectRef[Result]] = deque()
-        try:
+        with wanted_file(self._values) as wanted:
             while True:
                 # Nodes come and go: how many tasks wait follows the cluster as it is.
                 room = _WAITING_PER_WORKER * count_workers() - len(waiting)
                 for arguments in islice(left, max(room, 0)):
-                    waiting.append(self._send(self._task, function, arguments))
+                    waiting.append(_send(self._task, wanted, function, arguments))
                 if not waiting:
                     return
-                yield _result(waiting[0])
-                waiting.popleft()
-        except Exception:
-            # Nobody wants what is left. After an interrupt this process ends, and its tasks with
-            # it: cancelled just when they end by themselves, they would make Ray exit on the spot.
-            for task in waiting:
-                ray.cancel(task, force=True)
-            raise
-
-    def _send(self, task: Any, function: Callable[..., Result], arguments: Any) -> Any:
-        return task.remote(own_environment(), self._results, function, *arguments)
+                yield _result(waiting.popleft())
 
     def check_memory(self, needed: int, what: str, *, alone: bool = False) -> None:
         """Raise if workers have not so many bytes of memory for something.
@@ -158,12 +136,8 @@ class RayWorkers:
         self, function: Callable[..., Result], arguments: tuple[Any, ...], needed: int
     ) -> Result:
         """Return what a function returns, from a node that has so many bytes of memory."""
-        task = self._send(self._task.options(memory=needed), function, arguments)
-        try:
-            return _result(task)
-        except Exception:
-            ray.cancel(task, force=True)
-            raise
+        with wanted_file(self._values) as wanted:
+            return _result(_send(self._task.options(memory=needed), wanted, function, arguments))
 
     def check_sees(self, file: Path) -> None:
         """Raise if a node does not see a file, or would compute other bits."""
@@ -173,14 +147,10 @@ class RayWorkers:
                 "the cluster has no node with a CPU: start one with ray start --address=ADDRESS"
             )
         asked = {
-            node: self._send(
-                self._task.options(
-                    num_cpus=0,
-                    scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
-                ),
-                _sees,
-                (file,),
-            )
+            node: self._task.options(
+                num_cpus=0,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+            ).remote(own_environment(), None, _sees, file)
             for node in nodes
         }
         for node, answer in asked.items():
@@ -238,6 +208,10 @@ def _result(task: ray.ObjectRef[Result], patience: float | None = None) -> Resul
         raise ClusterError(f"the cluster was lost: {first_line(error)}") from None
 
 
+def _send(task: Any, wanted: Path, function: Callable[..., Any], arguments: Any) -> Any:
+    return task.remote(own_environment(), wanted, function, *arguments)
+
+
 def _too_little_memory() -> ClusterError:
     return ClusterError(
         "a worker needs more memory than its node has: use nodes with more memory, or fewer CPUs "
@@ -249,20 +223,29 @@ def _too_little_memory() -> ClusterError:
 
 
 def _call(
-    wanted: Environment, results: Path, function: Callable[..., Result], *arguments: Any
+    environment: Environment,
+    wanted: Path | None,
+    function: Callable[..., Result],
+    *arguments: Any,
 ) -> Result | _Kept:
-    _prepare(wanted)
-    result = function(
-        *(pickle.loads(each.pickled) if isinstance(each, _Shared) else each for each in arguments)
-    )
-    pickled = pickle.dumps(result, protocol=5)
-    return result if len(pickled) <= _MOST_ANSWERED else _Kept.pickled(pickled, results)
+    """Call a function; a large result becomes a file beside the one by which it is wanted."""
+    _prepare(environment)
+    if wanted is None:
+        return function(*arguments)
+    with while_wanted(wanted):
+        result = function(
+            *(each.file.read() if isinstance(each, _Shared) else each for each in arguments)
+        )
+        pickled = Pickle.of(result)
+        if pickled.nbytes <= _MOST_ANSWERED:
+            return result
+        return _Kept(pickled.write(wanted.with_name(uuid4().hex)))
 
 
 @cache
-def _prepare(wanted: Environment) -> None:
+def _prepare(environment: Environment) -> None:
     """Check once that this process computes the same bits, and take its share of the cores."""
-    check_same(wanted, own_environment(), ray.util.get_node_ip_address())
+    check_same(environment, own_environment(), ray.util.get_node_ip_address())
     limit_threads(1)
 
 
