@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dmrank import DMR, make_ratings
-from dmrank.fitted.calibration import ScoredRatings, calibrate, covariance_factor, order_factor
+from dmrank.fitted.calibration import covariance_factor, order_factor
+from dmrank.fitted.score_regression import ScoredRatings, calibrate, whole_users
+from dmrank.training.sums import BLOCK
 
 
 def _problem(seed: int = 0, missing: float = 0.0):
@@ -40,6 +44,34 @@ def test_a_users_offset_takes_up_the_level_of_the_scores() -> None:
 def test_users_without_ratings_have_no_offset() -> None:
     users, scores, ratings = _problem()
     assert calibrate(ScoredRatings(users, scores, ratings), 250).offset[200:].tolist() == [0] * 50
+
+
+def test_rows_of_several_blocks_have_the_slopes_of_all_at_once() -> None:
+    rng = np.random.default_rng(3)
+    users = np.repeat(np.arange(30_000), rng.integers(0, 10, 30_000))
+    scores = rng.normal(size=(len(users), 2)).astype(np.float32)
+    ratings = (3 + scores * [0.5, 2.0] + rng.normal(0, 0.3, scores.shape)).astype(np.float32)
+    ratings[rng.random(ratings.shape) < 0.3] = np.nan
+    assert len(users) > 2 * BLOCK
+    found = calibrate(ScoredRatings(users, scores, ratings), 30_000)
+    for k in range(2):
+        known = ~np.isnan(ratings[:, k])
+        own, x, y = users[known], scores[known, k].astype(float), ratings[known, k].astype(float)
+        counts = np.bincount(own, minlength=30_000)
+        dx, dy = (each - (np.bincount(own, each) / np.maximum(counts, 1)[: own[-1] + 1])[own]
+                  for each in (x, y))  # fmt: skip
+        assert found.slope[k] == pytest.approx(float(dx @ dy / (dx @ dx)), rel=1e-6)
+
+
+@given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 10))
+def test_blocks_of_rows_have_whole_users(gaps: list[int], most: int) -> None:
+    users = np.cumsum(np.array(gaps, dtype=np.int64))
+    cut = list(whole_users(users, most))
+    assert [0, *(rows.stop for rows in cut)] == [*(rows.start for rows in cut), len(users)]
+    for rows in cut:
+        own = users[rows]
+        assert len(own) <= most or len(set(own.tolist())) == 1
+        assert rows.stop == len(users) or users[rows.stop] != own[-1]
 
 
 def test_the_factor_is_what_the_covariance_was_too_small_by() -> None:

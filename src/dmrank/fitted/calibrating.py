@@ -10,17 +10,14 @@ import numpy as np
 
 from dmrank.data.ratings import Ratings
 from dmrank.directional.families import Family, Student
-from dmrank.fitted.calibration import (
-    Calibration,
-    ScoredRatings,
-    calibrate,
-    covariance_factor,
-    order_factor,
-)
+from dmrank.fitted.calibration import Calibration, covariance_factor, order_factor
 from dmrank.fitted.contract import FittedModel
+from dmrank.fitted.score_regression import ScoredRatings, calibrate
 from dmrank.support.arrays import Codes, Float32s, Floats, Int32s
 from dmrank.support.errors import ConfigError
-from dmrank.training.data import RowValues, ScaledRows, training_values
+from dmrank.support.shared_tables import SharedTable
+from dmrank.support.workers import current_workers
+from dmrank.training.data import RowValues, ScaledRows
 from dmrank.training.held_out import HeldOut
 from dmrank.training.sums import blocks_of
 
@@ -40,9 +37,7 @@ def calibrate_model(
     if not has_covariances(model):
         return calibration
     users, items, values = (
-        (ratings.user_codes, ratings.item_codes, training_values(ratings))
-        if validation is None
-        else held_out_ratings(ratings, validation)
+        _all_ratings(ratings) if validation is None else held_out_ratings(ratings, validation)
     )
     order = np.random.default_rng(model.config.seed).permutation(len(users))
     rows = order[:_ENOUGH_ROWS]
@@ -87,19 +82,32 @@ def _calibrate_scores(
     n_users = len(ratings.users)
     if model.scores_are_ratings:
         return Calibration.identity(n_users, len(ratings.aspects))
-    values = ScaledRows(ratings, "marginalize")
-    rows = _scored(model, ratings.user_codes, ratings.item_codes, values)
+    rows = _scored(model, *_all_ratings(ratings))
     held_out = None
     if validation is not None:
         held_out = _scored(model, *held_out_ratings(ratings, validation))
     return calibrate(rows, n_users, held_out)
 
 
+def _all_ratings(ratings: Ratings) -> tuple[Codes, Int32s, RowValues]:
+    """Return users, items and ratings on the training scale, made when they are asked for."""
+    return ratings.user_codes, ratings.item_codes, ScaledRows(ratings, "marginalize")
+
+
 def _scored(model: FittedModel, users: Codes, items: Codes, ratings: RowValues) -> ScoredRatings:
-    scores = np.empty(ratings.shape, dtype=np.float32)
+    """Score rows once for all passes; where workers are there for what is large, in a file."""
+    workers = current_workers()
+    if workers is None:
+        scores = np.empty(ratings.shape, dtype=np.float32)
+        for rows in blocks_of(len(users)):
+            scores[rows] = model.score_pairs(users[rows], items[rows])
+        return ScoredRatings(users, scores, ratings)
+    table = SharedTable.create(workers.new_folder() / "scores", np.float32, ratings.shape)
     for rows in blocks_of(len(users)):
-        scores[rows] = model.score_pairs(users[rows], items[rows])
-    return ScoredRatings(users, scores, ratings)
+        table.write(rows.start, model.score_pairs(users[rows], items[rows]))
+    held = table.mapped()
+    table.remove()
+    return ScoredRatings(users, held, ratings)
 
 
 def held_out_ratings(train: Ratings, validation: Ratings) -> tuple[Codes, Int32s, Float32s]:

@@ -3,77 +3,21 @@
 The criterion fixes the order of a user's items, not the level and scale of the scores. A small
 regression maps scores to the training scale 1–5, r = a_k + b_k r̂ + o_u, one factor maps Σ to the
 spread of what is left, and one to the spread of differences.
-
-Scores fit training ratings better than others, so that what is learned from training rows is too
-sure. With held-out rows, all slopes are multiplied by the one number that fits those best: on
-Yahoo! Movies predicted ratings came closer by a tenth. One number for all aspects, so that no
-ranking changes, not even by a mix of aspects.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final
 
 import numpy as np
 from scipy import optimize, special
 
-from dmrank.support.arrays import (
-    AnyFloats,
-    Array,
-    Arrays,
-    Bools,
-    Codes,
-    Float32s,
-    Floats,
-    Int64s,
-)
+from dmrank.support.arrays import AnyFloats, Array, Arrays, Codes, Float32s
 from dmrank.support.layouts import Kept, floats
-from dmrank.training.data import RowValues
-from dmrank.training.sums import blocks_of
 
-#: A user's offset is shrunk as if so many ratings with offset 0 had been seen.
-_PSEUDO_RATINGS = 5.0
-_ROUNDS = 5
-_SMALLEST_SLOPE = 1e-3
-#: So many held-out rows beyond the first of each user, or held-out orders, are listened to.
-_ENOUGH = 300
-#: The least and the most by which held-out rows change all slopes.
-_SLOPE_CHANGE = (0.02, 1.5)
-
-
-class ScoredRatings(NamedTuple):
-    """Rating vectors with their scores.
-
-    Attributes
-    ----------
-    users : int array, n
-        The user of each rating vector.
-    scores : float array, n × K
-        Scores.
-    ratings : n × K
-        Ratings on the training scale, NaN where missing: an array, or what makes its rows.
-    """
-
-    users: Codes
-    scores: Float32s
-    ratings: RowValues
-
-    def filled(self, rows: slice) -> tuple[Floats, Floats, Bools]:
-        """Return ratings and scores, 0 where the rating is missing, and where it is not."""
-        return _filled(self.ratings[rows], self.scores[rows])
-
-    def column(self, aspect: int) -> tuple[Floats, Floats, Bools]:
-        """Return the same of one aspect."""
-        blocks = blocks_of(len(self.users))
-        ratings = np.concatenate([self.ratings[rows][:, aspect] for rows in blocks])
-        return _filled(ratings, self.scores[:, aspect])
-
-
-def _filled(ratings: Float32s, scores: Float32s) -> tuple[Floats, Floats, Bools]:
-    observed = ~np.isnan(ratings)
-    known = np.where(observed, ratings, 0).astype(np.float64)
-    return known, np.where(observed, scores, 0).astype(np.float64), observed
+#: So many held-out orders are listened to.
+_ENOUGH: Final = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,78 +82,6 @@ class Calibration:
         return cls(**given)  # type: ignore[arg-type]
 
 
-def calibrate(
-    rows: ScoredRatings, n_users: int, held_out: ScoredRatings | None = None
-) -> Calibration:
-    """Fit slope and intercept per aspect and an offset per user, in turns, by least squares.
-
-    What is made of the rows in double precision is made of a block of them, or of one aspect: there
-    may be many.
-
-    Parameters
-    ----------
-    rows : ScoredRatings
-        Training rows.
-    n_users : int
-        Number of users M.
-    held_out : ScoredRatings, optional
-        Rows that were not trained on; a few are ignored.
-    """
-    slope = _within_user_slope(rows, n_users)
-    if held_out is not None:
-        slope *= _slope_change(held_out, slope, n_users)
-    intercept, offset = np.zeros(len(slope)), np.zeros(n_users)
-    for _ in range(_ROUNDS):
-        intercept, _ = _intercepts(rows, slope, offset)
-        offset = user_offsets(rows, intercept, slope, np.zeros(n_users), np.zeros(n_users))
-    if held_out is not None:
-        # Scores of training rows are higher than those of rows that were not trained on.
-        of_others, seen = _intercepts(held_out, slope, offset)
-        intercept = np.where(seen >= _ENOUGH, of_others, intercept)
-    return Calibration(
-        intercept=intercept.astype(np.float32),
-        slope=slope.astype(np.float32),
-        offset=offset.astype(np.float32),
-        covariance_factor=np.ones(1, dtype=np.float32),
-        order_factor=np.ones(1, dtype=np.float32),
-    )
-
-
-def _intercepts(rows: ScoredRatings, slope: Floats, offset: Floats) -> tuple[Floats, Int64s]:
-    """Return the mean of what is left of each aspect's ratings, and how many these are."""
-    total, counts = np.zeros(len(slope)), np.zeros(len(slope), dtype=np.int64)
-    for block in blocks_of(len(rows.users)):
-        known, x, observed = rows.filled(block)
-        left = np.where(observed, known - slope * x - offset[rows.users[block]][:, None], 0)
-        # Rows are added one after the other: so it is the sum of all rows at once, bit for bit.
-        left[:1] += total
-        total = left.sum(axis=0)
-        counts += observed.sum(axis=0)
-    return total / np.maximum(counts, 1), counts
-
-
-def user_offsets(
-    rows: ScoredRatings,
-    intercept: AnyFloats,
-    slope: AnyFloats,
-    before: AnyFloats,
-    counts: AnyFloats,
-) -> Floats:
-    """Return the shrunk mean of what is left of each user's ratings.
-
-    `before` and `counts` are offset and number of ratings of each user that were known before.
-    """
-    left, numbers = np.empty(len(rows.users)), np.empty(len(rows.users))
-    for block in blocks_of(len(rows.users)):
-        known, x, observed = rows.filled(block)
-        left[block] = np.where(observed, known - intercept - slope * x, 0).sum(axis=1)
-        numbers[block] = observed.sum(axis=1)
-    new = np.bincount(rows.users, numbers, minlength=len(before))
-    weight = counts + _PSEUDO_RATINGS
-    total = before * weight + np.bincount(rows.users, left, minlength=len(before))
-    return np.asarray(total / (weight + new))
-
-
 def covariance_factor(residuals: AnyFloats, covariances: AnyFloats) -> Float32s:
     """Return the factor c for which residuals have the covariance c Σ: the mean of eᵀΣ⁻¹e / K.
 
@@ -268,49 +140,3 @@ def order_factor(
 
     best = optimize.minimize_scalar(loss, bounds=(-12.0, 12.0), method="bounded")
     return np.array([np.exp(best.x)], dtype=np.float32)
-
-
-def _slope_change(rows: ScoredRatings, slope: Floats, n_users: int) -> float:
-    """Return what all slopes have to be multiplied with to fit rows that were not trained on."""
-    if len(rows.users) - len(np.unique(rows.users)) < _ENOUGH:
-        return 1.0
-    xy = xx = 0.0
-    for k in range(len(slope)):
-        known, x, observed = rows.column(k)
-        dx, dy = _within_users(rows.users, slope[k] * x, known, observed, n_users)
-        xy, xx = xy + float(dx @ dy), xx + float(dx @ dx)
-    return float(np.clip(xy / max(xx, 1e-9), *_SLOPE_CHANGE))
-
-
-def _within_user_slope(rows: ScoredRatings, n_users: int) -> Floats:
-    """Regress ratings on scores among the ratings of one user, over all users, per aspect.
-
-    Only differences within a user are used: the level of a user's scores is arbitrary.
-    """
-    slope = np.empty(rows.scores.shape[1])
-    for k in range(len(slope)):
-        known, x, observed = rows.column(k)
-        dx, dy = _within_users(rows.users, x, known, observed, n_users)
-        slope[k] = float(dx @ dy) / max(float(dx @ dx), 1e-9)
-    return np.maximum(slope, _SMALLEST_SLOPE)
-
-
-def _within_users(
-    users: Codes,
-    x: Floats,
-    y: Floats,
-    observed: Bools,
-    n_users: int,
-) -> tuple[Floats, Floats]:
-    """Return x and y less their means over the observed rows of each user; 0 where missing."""
-    of_user = np.maximum(np.bincount(users, observed, minlength=n_users), 1)
-    mean_x = np.bincount(users, x, minlength=n_users) / of_user
-    mean_y = np.bincount(users, y, minlength=n_users) / of_user
-    return _centred(x, mean_x[users], observed), _centred(y, mean_y[users], observed)
-
-
-def _centred(values: Floats, means: Floats, observed: Bools) -> Floats:
-    """Return values less means, in the place of the means: there may be many rows."""
-    np.subtract(values, means, out=means)
-    means *= observed
-    return means

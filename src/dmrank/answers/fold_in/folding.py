@@ -15,9 +15,9 @@ from dmrank.data.ids import Ids
 from dmrank.data.ratings import Side
 from dmrank.data.training_scale import from_training_scale, to_training_scale
 from dmrank.fitted.calibrating import definite_covariances
-from dmrank.fitted.calibration import ScoredRatings, user_offsets
 from dmrank.fitted.contract import FittedModel
 from dmrank.fitted.profiles import NewRows, Profiles, make_profiles
+from dmrank.fitted.score_regression import ScoredRatings, user_offsets
 from dmrank.support.arrays import Array, Float32s, Floats, Int64s
 from dmrank.support.errors import ConfigError, DataError, UnsupportedError, did_you_mean
 

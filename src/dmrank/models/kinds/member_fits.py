@@ -100,8 +100,9 @@ class MemberFits:
 
         whole = [name for name, model in members.items() if not model.spreads_its_fit]
         spread = [name for name, model in members.items() if model.spreads_its_fit]
-        parts = calls(whole, shared(train), shared(validation))
-        yield from zip(whole, run_in_order(_fit_into, parts), strict=True)
+        if whole:
+            parts = calls(whole, shared(train), shared(validation))
+            yield from zip(whole, run_in_order(_fit_into, parts), strict=True)
         parts = calls(spread, train, validation)
         yield from zip(spread, starmap(_fit_into, parts), strict=True)
 
