@@ -1,6 +1,6 @@
 """The first hour of a new user: the wheel in an empty environment, up to the first list.
 
-    python -m benchmarks.first_hour [--python PYTHON …] [--wheel FILE]
+    python -m benchmarks.first_hour [--python PYTHON …] [--wheel FILE] [--record]
 
 For each interpreter the wheel is installed into an environment of its own, with the versions of
 constraints.txt; with this one also with extras, with the lowest versions, and where nothing can be
@@ -17,8 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from benchmarks.record import add_record_option, as_called, write_record
 
 ROOT = Path(__file__).parents[1]
 NEWEST, LOWEST = ROOT / "constraints.txt", ROOT / "constraints-lowest.txt"
@@ -30,8 +33,17 @@ split = ratings.k_core(5).split(seed=0)
 model = dmrank.Hurdle(seed=0).fit(split.train, validation=split.validation)
 assert len(model.recommend("u000012", n=5, by="service")) == 5
 """
-HEADER = ("", "packages", "MB", "install, s", "import, s", "first list: cold, s", "warm, s")
+HEADER = (
+    "environment",
+    "packages",
+    "MB",
+    "install, s",
+    "import, s",
+    "first list: cold, s",
+    "warm, s",
+)
 NOBODY = 65_534
+Row = tuple[str, ...]
 
 
 class Environment(NamedTuple):
@@ -53,23 +65,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", nargs="+", default=[sys.executable], help="interpreters")
     parser.add_argument("--wheel", type=Path, help="by default it is built")
+    add_record_option(parser)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="first-hour-") as folder:
         home = Path(folder)
         home.chmod(0o755)  # nobody walks through it
         wheel = chosen.wheel or build(chosen.python[0], home)
         print(f"The wheel has {megabytes(wheel):.1f} MB.\n")
-        show(*HEADER)
-        show(*["---"] * len(HEADER))
-        for python in chosen.python:
-            trial(home / Path(python).name, python, wheel, f"Python {version(python)}")
-        first, name = chosen.python[0], f"Python {version(chosen.python[0])}"
-        trial(home / "extras", first, wheel, f"{name}, {EXTRAS}", extras=f"[{EXTRAS}]")
-        trial(home / "lowest", first, wheel, f"{name}, lowest versions", versions=LOWEST)
-        read_only(home / "read-only", first, wheel, name)
+        show(HEADER)
+        rows = []
+        for row in trials(chosen.python, wheel, home):
+            show(row)
+            rows.append(dict(zip(HEADER, row, strict=True)))
+    if chosen.record:
+        write_record("first-hour", as_called("first_hour"), rows)
 
 
-def show(*cells: str) -> None:
+def trials(pythons: list[str], wheel: Path, home: Path) -> Iterator[Row]:
+    """Yield the rows of the table."""
+    for python in pythons:
+        yield trial(home / Path(python).name, python, wheel, f"Python {version(python)}")
+    first, name = pythons[0], f"Python {version(pythons[0])}"
+    yield trial(home / "extras", first, wheel, f"{name}, {EXTRAS}", extras=f"[{EXTRAS}]")
+    yield trial(home / "lowest", first, wheel, f"{name}, lowest versions", versions=LOWEST)
+    yield from read_only(home / "read-only", first, wheel, name)
+
+
+def show(cells: Row) -> None:
     print("|", " | ".join(cells), "|", flush=True)
 
 
@@ -96,19 +118,19 @@ def install(
     return made._replace(seconds=time.perf_counter() - started)
 
 
-def trial(folder: Path, python: str, wheel: Path, name: str, **options: Any) -> None:
-    """Print a row of the table: an environment, cold and warm."""
+def trial(folder: Path, python: str, wheel: Path, name: str, **options: Any) -> Row:
+    """Return a row of the table: an environment, cold and warm."""
     made = install(folder, python, wheel, **options)
     size, count = megabytes(made.packages), len(list(made.packages.glob("*.dist-info")))
     # Python's own files are compiled by the first import.
     imported = min(seconds(made, "import dmrank") for _ in range(3))
     cold, warm = (seconds(made, FIRST_LIST) for _ in range(2))
     numbers = (f"{size:,.0f}", f"{made.seconds:.0f}", f"{imported:.2f}")
-    show(name, str(count), *numbers, f"{cold:.0f}", f"{warm:.1f}")
+    return name, str(count), *numbers, f"{cold:.0f}", f"{warm:.1f}"
 
 
-def read_only(folder: Path, python: str, wheel: Path, name: str) -> None:
-    """Print two rows of a read-only installation: with a temporary folder, and without."""
+def read_only(folder: Path, python: str, wheel: Path, name: str) -> Iterator[Row]:
+    """Yield two rows of a read-only installation: with a temporary folder, and without."""
     made = install(folder, python, wheel)
     for path in folder.rglob("*"):
         if not path.is_symlink():
@@ -127,9 +149,9 @@ def read_only(folder: Path, python: str, wheel: Path, name: str) -> None:
         try:
             cold, warm = (seconds(made, code, env=bare, cwd="/", **as_nobody) for _ in range(2))
         except PermissionError:
-            show(row, "nobody may not run this interpreter", *["–"] * (len(HEADER) - 2))
+            yield row, "nobody may not run this interpreter", *["–"] * (len(HEADER) - 2)
         else:
-            show(row, *["–"] * 4, f"{cold:.0f}", f"{warm:.1f}")
+            yield row, *["–"] * 4, f"{cold:.0f}", f"{warm:.1f}"
 
 
 def seconds(made: Environment, code: str, **options: Any) -> float:

@@ -1,6 +1,6 @@
 """How well and how fast aspect ratings are extracted from text.
 
-    python -m benchmarks.text [--reviews FILE] [--labels FILE]
+    python -m benchmarks.text [--reviews FILE] [--labels FILE] [--record]
 
 Hotel reviews with given aspect ratings: polarity is learned from the texts and overall ratings of
 one half; the other half is extracted and compared with its given aspect ratings, which nothing
@@ -25,6 +25,7 @@ from scipy.stats import spearmanr
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 import dmrank
+from benchmarks.record import add_record_option, as_called, write_record
 from dmrank.text import Extractor, Polarity, load_lexicon
 from dmrank.text.reading import clean_texts
 from dmrank.text.scoring import rate
@@ -33,6 +34,7 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 ASPECTS = ("value", "rooms", "location", "cleanliness", "service")
 LABELS = ("food", "service", "price", "ambience")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+Row = dict[str, str]
 
 
 def main() -> None:
@@ -41,6 +43,7 @@ def main() -> None:
     parser.add_argument("--labels", type=Path, default=DATA / "restaurant-aspect-labels.parquet")
     parser.add_argument("--rows", type=int, help="only so many reviews, while trying things out")
     parser.add_argument("--peak", nargs=2, metavar=("FILE", "OUT"), help=argparse.SUPPRESS)
+    add_record_option(parser)
     arguments = parser.parse_args()
     if arguments.peak:
         print(measure_peak(*arguments.peak))
@@ -48,16 +51,20 @@ def main() -> None:
     reviews = pl.read_parquet(arguments.reviews)
     if arguments.rows:
         reviews = reviews.sample(arguments.rows, seed=0)
-    judge_hotels(reviews)
-    judge_restaurants(pl.read_parquet(arguments.labels))
-    compare_speed(reviews)
-    compare_memory(reviews)
+    correlations, orders = judge_hotels(reviews)
+    figures = [*orders, *judge_restaurants(pl.read_parquet(arguments.labels))]
+    speeds = [*compare_speed(reviews), *compare_memory(reviews)]
+    if arguments.record:
+        kept = {"text-hotels": correlations, "text": figures, "text-speed": speeds}
+        for name, rows in kept.items():
+            write_record(name, as_called("text"), rows, ("vaderSentiment",))
 
 
 # Hotels
 
 
-def judge_hotels(reviews: pl.DataFrame) -> None:
+def judge_hotels(reviews: pl.DataFrame) -> tuple[list[Row], list[Row]]:
+    """Return correlations with given ratings, and how often two aspects are in their order."""
     order = np.random.default_rng(7).permutation(len(reviews))
     half = len(reviews) // 2
     learned_on, held_out = reviews[order[:half]], reviews[order[half:]]
@@ -69,25 +76,29 @@ def judge_hotels(reviews: pl.DataFrame) -> None:
         f"{'Spearman with the given ratings':48}{'mean':>6}" + "".join(f"{a:>13}" for a in ASPECTS)
     )
     sentences, whole = vader_baselines(held_out)
-    show("VADER on sentences with a keyword, mentioned", sentences, given)
-    show("VADER on the whole review, all", whole, given)
-    show("the given overall rating, all", np.repeat(overall[:, None], len(ASPECTS), 1), given)
     text_alone = extract(held_out, polarity, use_overall=False)
-    mentioned = ~np.isnan(text_alone)
-    own = np.where(mentioned, overall[:, None], np.nan)
-    show("the given overall rating, mentioned", own, given)
     with_overall = extract(held_out, polarity, use_overall=True)
-    show("extracted from text alone, mentioned", text_alone, given)
-    show("extracted from text and overall, mentioned", with_overall, given)
-    for name, use_overall in (("text alone", False), ("text and overall", True)):
-        everywhere = extract(held_out, polarity, use_overall=use_overall, fill=True)
-        show(f"extracted from {name}, all (fill)", everywhere, given)
-    efm = extract(held_out, polarity, use_overall=False, mapping="efm")
-    show("extracted with EFM's formula, mentioned", efm, given)
+    mentioned = ~np.isnan(text_alone)
+    everywhere = np.repeat(overall[:, None], len(ASPECTS), 1)
+    ways = {
+        "VADER on sentences with a keyword": sentences,
+        "VADER on all sentences, for every aspect": whole,
+        "the given overall rating, for every aspect": everywhere,
+        "the same, only where the aspect is mentioned": np.where(mentioned, everywhere, np.nan),
+        "extracted from text alone": text_alone,
+        "extracted from text and overall rating": with_overall,
+        "text alone, every review (`fill=True`)": extract(
+            held_out, polarity, use_overall=False, fill=True
+        ),
+        "text and overall, every review (`fill=True`)": extract(
+            held_out, polarity, use_overall=True, fill=True
+        ),
+        "text alone, EFM's formula": extract(held_out, polarity, use_overall=False, mapping="efm"),
+    }
+    rows = [correlate(name, found, given) for name, found in ways.items()]
     coverage = mentioned.mean(axis=0)
-    print(f"{'share of reviews that mention the aspect':48}{coverage.mean():6.3f}", end="")
-    print("".join(f"{share:13.3f}" for share in coverage))
-    compare_pairs(text_alone, with_overall, given, learned_on)
+    rows.append(show("share of reviews that mention the aspect", coverage.tolist()))
+    return rows, compare_pairs(text_alone, with_overall, given, learned_on)
 
 
 def extract(reviews: pl.DataFrame, polarity: Polarity, **options: object) -> np.ndarray:
@@ -101,12 +112,27 @@ def extract(reviews: pl.DataFrame, polarity: Polarity, **options: object) -> np.
     return ratings.values[:, [ratings.aspect(name) for name in ASPECTS]].astype(float)
 
 
-def show(name: str, found: np.ndarray, given: np.ndarray) -> None:
+def correlate(name: str, found: np.ndarray, given: np.ndarray) -> Row:
+    """Return the rank correlation of each aspect with its given ratings."""
     values = []
     for k in range(len(ASPECTS)):
         both = ~np.isnan(found[:, k]) & ~np.isnan(given[:, k])
         values.append(float(spearmanr(found[both, k], given[both, k])[0]))
-    print(f"{name:48}{np.mean(values):6.3f}" + "".join(f"{value:13.3f}" for value in values))
+    return show(name, values)
+
+
+def show(name: str, values: list[float]) -> Row:
+    """Print what a row of the table says of each aspect, and return it."""
+    every = [float(np.mean(values)), *values]
+    print(f"{name:48}" + "".join(f"{value:13.3f}" for value in every), flush=True)
+    shown = (f"{value:.3f}".removeprefix("0") for value in every)
+    return {"rated by": name, **dict(zip(("mean", *ASPECTS), shown, strict=True))}
+
+
+def figure(what: str, value: str) -> Row:
+    """Print a figure, and return its row."""
+    print(f"{what:80}{value:>16}", flush=True)
+    return {"what": what, "figure": value}
 
 
 def with_titles(reviews: pl.DataFrame) -> list[str]:
@@ -133,12 +159,12 @@ def vader_baselines(reviews: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 def compare_pairs(
     text_alone: np.ndarray, with_overall: np.ndarray, given: np.ndarray, learned_on: pl.DataFrame
-) -> None:
+) -> list[Row]:
     """Order two aspects that a reviewer rated differently and mentioned both."""
     # Only the fixed order looks at given aspect ratings: it is the best one of the other half.
     means = learned_on.select(ASPECTS).mean().row(0)
-    right: dict[str, int] = {"fixed": 0, "text alone": 0, "text and overall": 0}
-    pairs, ties = 0, 0
+    ways = {"text alone": text_alone, "text and overall": with_overall}
+    right, pairs, ties = dict.fromkeys(("fixed", *ways), 0), 0, 0
     for j in range(len(ASPECTS)):
         for k in range(j):
             difference = given[:, j] - given[:, k]
@@ -146,22 +172,24 @@ def compare_pairs(
             sign = np.sign(difference[rows])
             pairs += int(rows.sum())
             right["fixed"] += int((sign == np.sign(means[j] - means[k])).sum())
-            for name, found in (("text alone", text_alone), ("text and overall", with_overall)):
+            for name, found in ways.items():
                 ordered = np.sign(found[rows, j] - found[rows, k])
                 right[name] += int((ordered == sign).sum())
                 ties += int((ordered == 0).sum()) if name == "text alone" else 0
-    print(
-        f"\nOrder of two aspects of one review, both mentioned, rated differently: {pairs:,} pairs"
-    )
-    for name, count in right.items():
-        print(f"  {name:20}{count / pairs:7.1%}  {(count - right['fixed']) / pairs:+7.1%} points")
-    print(f"  ties (counted as wrong) {ties / pairs:.2%}")
+    return [
+        figure("hotels: pairs of aspects, both mentioned, rated differently", f"{pairs:,}"),
+        figure("their order by the best fixed one", f"{right['fixed'] / pairs:.1%}"),
+        figure("their order by what is extracted from text", f"{right['text alone'] / pairs:.1%}"),
+        figure("the same with overall", f"{right['text and overall'] / pairs:.1%}"),
+        figure("of them tied, which is wrong", f"{ties / pairs:.1%}"),
+    ]
 
 
 # Restaurants
 
 
-def judge_restaurants(labels: pl.DataFrame) -> None:
+def judge_restaurants(labels: pl.DataFrame) -> list[Row]:
+    """Return how often aspects are found in sentences, and whether they are praised."""
     sentences = labels.group_by("sentence_id", maintain_order=True).agg(
         pl.first("text"), "aspect", "polarity"
     )
@@ -191,17 +219,23 @@ def judge_restaurants(labels: pl.DataFrame) -> None:
     judged = sign[held_out] != 0
     right = np.where(stars > 3, 1, -1) == sign[held_out]
     print(f"\nRestaurants: {polarity!r}, judged on {len(held_out):,} other sentences")
-    print(f"  aspect detection  F1 {2 * hits / (detected.sum() + real.sum()):.3f}", end="")
-    print(f" (precision {precision:.3f}, recall {recall:.3f})")
-    print(f"  polarity          {right[judged].mean():.3f} of {judged.sum():,} labels", end="")
-    print(f", {right[judged & detected].mean():.3f} where the aspect is detected", end="")
-    print(f"; always positive {(sign[held_out][judged] > 0).mean():.3f}")
+    f1 = 2 * hits / (detected.sum() + real.sum())
+    return [
+        figure("restaurants: F1 of aspects found", f"{f1:.3f}"),
+        figure("their precision", f"{precision:.3f}"),
+        figure("their recall", f"{recall:.3f}"),
+        figure("positive and negative labels", f"{judged.sum():,}"),
+        figure("of them right", f"{right[judged].mean():.1%}"),
+        figure("right where the aspect is found", f"{right[judged & detected].mean():.1%}"),
+        figure("right by always positive", f"{(sign[held_out][judged] > 0).mean():.1%}"),
+    ]
 
 
 # Speed
 
 
-def compare_speed(reviews: pl.DataFrame, rows: int = 2_000, turns: int = 5) -> None:
+def compare_speed(reviews: pl.DataFrame, rows: int = 2_000, turns: int = 5) -> list[Row]:
+    """Time both in turns, and learning once."""
     drawn = reviews.sample(min(rows, len(reviews)), seed=1)
     drawn = drawn.with_columns(user=pl.int_range(pl.len()).cast(pl.String), item=pl.lit("any"))
     polarity = dmrank.learn_polarity(reviews, overall="overall")
@@ -220,25 +254,30 @@ def compare_speed(reviews: pl.DataFrame, rows: int = 2_000, turns: int = 5) -> N
     print(f"\nSpeed, one core, {len(drawn):,} reviews (median {characters} characters)", end="")
     print(f", median of {turns} turns")
     speeds = [len(drawn) / float(np.median(times)) for times in (theirs, ours)]
-    print(f"  VADER on every sentence {speeds[0]:10,.0f} reviews/s")
-    print(f"  dmrank.extract_aspects  {speeds[1]:10,.0f} reviews/s   {speeds[1] / speeds[0]:.1f}×")
     started = time.perf_counter()
     dmrank.learn_polarity(reviews, overall="overall")
-    print(
-        f"  learning polarity from {len(reviews):,} reviews: {time.perf_counter() - started:.1f} s"
-    )
+    learning = time.perf_counter() - started
+    return [
+        figure("VADER on every sentence, reviews per second", f"{speeds[0]:,.0f}"),
+        figure("`extract_aspects`, reviews per second", f"{speeds[1]:,.0f}"),
+        figure("ratio", f"{speeds[1] / speeds[0]:.1f}×"),
+        figure(f"seconds to learn polarity from {len(reviews):,} reviews", f"{learning:.1f}"),
+    ]
 
 
-def compare_memory(reviews: pl.DataFrame) -> None:
+def compare_memory(reviews: pl.DataFrame) -> list[Row]:
     """Extract a file and one eight times as long, each in a process of its own."""
-    print("\nPeak memory of dmrank extract")
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         for times in (1, 8):
             file = Path(folder) / f"reviews-{times}.parquet"
             pl.concat([reviews] * times).write_parquet(file, row_group_size=8_192)
-            command = [sys.executable, __file__, "--peak", str(file), f"{folder}/{times}.parquet"]
+            command = [sys.executable, "-m", "benchmarks.text", "--peak", str(file)]
+            command.append(f"{folder}/{times}.parquet")
             done = subprocess.run(command, capture_output=True, text=True, check=True)
-            print(f"  {times * len(reviews):>9,} reviews  {float(done.stdout) / 1e6:6,.0f} MB")
+            what = f"most memory of `dmrank extract`, {times * len(reviews):,} reviews"
+            rows.append(figure(what, f"{float(done.stdout) / 1e6:,.0f} MB"))
+    return rows
 
 
 def measure_peak(file: str, out: str) -> int:

@@ -19,7 +19,7 @@ FACTORS = 10
 SCHEDULE = (60, 125, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 
 
-def compare(problem: Problem) -> None:
+def compare(problem: Problem) -> dict[str, str]:
     fit_ours(problem, {"iterations": 100, "regularization": 0.01})  # compiles
 
     def our_speed(threads: int) -> float:
@@ -32,7 +32,7 @@ def compare(problem: Problem) -> None:
         fitted = fit_theirs(problem, {"iterations": 50, "learning_rate": 0.01})
         return 50 * problem.matrix.nnz / fitted.seconds / 1e6
 
-    ours, theirs = contest(
+    outcome = contest(
         problem,
         Contender(
             "dmrank",
@@ -50,7 +50,9 @@ def compare(problem: Problem) -> None:
             {f"implicit, {THREADS} threads": their_speed},
         ),
     )
-    _print_time_to(problem, ours.settings["regularization"], theirs)
+    reached = _time_to(problem, outcome.ours.settings["regularization"], outcome.theirs)
+    print(f"to implicit's validation value {outcome.theirs.value:.4f}: {reached}")
+    return outcome.row | {"seconds to their validation value": reached}
 
 
 def fit_ours(problem: Problem, settings: Settings) -> Fitted:
@@ -72,15 +74,11 @@ def fit_theirs(problem: Problem, settings: Settings) -> Fitted:
     return Fitted(Vectors(model.user_factors, model.item_factors), seconds)
 
 
-def _print_time_to(problem: Problem, regularization: float, theirs: Chosen) -> None:
-    wanted = theirs.value
+def _time_to(problem: Problem, regularization: float, theirs: Chosen) -> str:
+    """Return the seconds of ours and of theirs until their validation value was there."""
     for iterations in SCHEDULE:
         settings = {"iterations": iterations, "regularization": regularization}
         fitted = fit_ours(problem, settings)
-        if problem.on_validation(fitted.scorer) >= wanted:
-            print(
-                f"implicit's validation value {wanted:.4f}: ours after {iterations:,} iterations, "
-                f"{fitted.seconds:.2f} s; implicit after {theirs.fitted.seconds:.2f} s"
-            )
-            return
-    print(f"implicit's validation value {wanted:.4f} was not reached")
+        if problem.on_validation(fitted.scorer) >= theirs.value:
+            return f"{fitted.seconds:.2f} / {theirs.fitted.seconds:.2f}"
+    return "not reached"

@@ -25,7 +25,7 @@ MOST_CARED, SHARE, ITERATIONS, EVALUATE_EVERY, PATIENCE = 4, 0.85, 200, 10, 5
 TIMED_ITERATIONS = 100
 
 
-def compare(problem: Problem) -> None:
+def compare(problem: Problem) -> dict[str, str]:
     data = problem.for_cornac(lambda rating: (rating - 3) / 2)
     rows = len(problem.train)
     fixed = {"iterations": TIMED_ITERATIONS, "evaluate_every": TIMED_ITERATIONS}
@@ -39,7 +39,7 @@ def compare(problem: Problem) -> None:
         model = TheirTimed(max_iter=TIMED_ITERATIONS, num_threads=THREADS).fit(data)
         return rows * TIMED_ITERATIONS / model.seconds / 1e6
 
-    contest(
+    outcome = contest(
         problem,
         Contender(
             "dmrank",
@@ -58,6 +58,7 @@ def compare(problem: Problem) -> None:
             {f"Cornac, {THREADS} threads asked": their_speed},
         ),
     )
+    return outcome.row
 
 
 def fit_ours(problem: Problem, settings: Settings) -> Fitted:

@@ -28,7 +28,7 @@ def sentiment(rating: float) -> float:
     return float(np.clip(logit, -MOST_SENTIMENT, MOST_SENTIMENT))
 
 
-def compare(problem: Problem) -> None:
+def compare(problem: Problem) -> dict[str, str]:
     data = problem.for_cornac(sentiment)
     known = float((~np.isnan(problem.train.values)).sum() / len(problem.train))
     fixed = {"iterations": TIMED_ITERATIONS, "evaluate_every": TIMED_ITERATIONS}
@@ -45,7 +45,7 @@ def compare(problem: Problem) -> None:
         samples = TIMED_ITERATIONS * (model.n_bpr_samples + 3 * model.n_element_samples)
         return samples / model.seconds / 1e6
 
-    contest(
+    outcome = contest(
         problem,
         Contender(
             "dmrank",
@@ -63,6 +63,7 @@ def compare(problem: Problem) -> None:
             {f"Cornac, {THREADS} threads": their_speed},
         ),
     )
+    return outcome.row
 
 
 def fit_ours(problem: Problem, settings: Settings) -> Fitted:

@@ -102,9 +102,8 @@ def by_our_codes(
     return ordered
 
 
-def print_difference(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> None:
-    """Print the mean difference over users with its 95 % bootstrap interval."""
-    difference = ours - theirs
-    low, high = bootstrap_interval(difference)
-    mean = np.nanmean(difference)
-    print(f"ours − theirs on test: {mean:+.4f} [{low:+.4f}, {high:+.4f}]", flush=True)
+def difference(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
+    """Return the mean difference over users with its 95 % bootstrap interval."""
+    each = ours - theirs
+    low, high = bootstrap_interval(each)
+    return f"{np.nanmean(each):+.4f} [{low:+.4f}, {high:+.4f}]".replace("0.", ".")
