@@ -216,13 +216,17 @@ def show(runs: Path, by: str, keeps: bool) -> None:
             folders = sorted((runs / file).glob(f"{by}-*-{kind}"))
             if folders:
                 print(f"\n{file}, {kind}, {len(folders)} splits")
-                rows = show_table(folders)
+                rows, curve = show_table(folders)
                 if keeps:
                     write_record(f"beyond-{file}-{by}-{kind}", as_called("beyond"), rows)
+                if keeps and kind == "default" and by == "random":
+                    write_record(f"beyond-shares-{file}", as_called("beyond"), curve)
 
 
-def show_table(folders: list[Path]) -> list[dict[str, Any]]:
+def show_table(folders: list[Path]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Return a row for each model, and for each share of preference of the Hurdle."""
     rows: list[dict[str, Any]] = []
+    curve: list[dict[str, str]] = []
     keys = [f"{metric} {of}" for of in ("overall", "average") for metric in METRICS]
     tables: dict[str, dict[str, NDArray[np.float64]]] = {}
     for name in MODELS:
@@ -242,35 +246,38 @@ def show_table(folders: list[Path]) -> list[dict[str, Any]]:
         seconds = np.mean([one["seconds"] for one in each])
         print(f"{name:14} {' '.join(f'{value:.4f}' for value in found)}   {seconds:.0f} s")
         if name == OURS:
-            show_curve(each)
+            curve = show_curve(each)
     if OURS in tables:
         ahead = show_tests(tables, keys) + [""] * len(PAIRED)
         row = {"model": f"{OURS} over the best of the others"}
         rows.append(row | dict(zip(COLUMNS, ahead, strict=True)))
-    return rows
+    return rows, curve
 
 
 PAIRED = ("pairs", "contrast")
+#: Titles of what a share of preference does.
+CURVE = {"NDCG@10": "ndcg", "lift": "lift", "specific lift": "specific"}
 #: Titles of what is shown: by overall, then over aspects.
 COLUMNS = (
     "MAP", "NDCG@10", "NDCG@50", "MAP, average", "NDCG@10, average", "NDCG@50, average", *PAIRED
 )  # fmt: skip
 
 
-def show_curve(each: list[dict[str, Any]]) -> None:
+def show_curve(each: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Print what shares of preference do, and return it; the first is the one that was chosen."""
+    shown = []
     for n, point in enumerate(each[0]["curve"]):
         rows = [one["curve"][n] for one in each]
         if point["specific"] is None:
             continue
-        mean = {key: np.mean([row[key] for row in rows]) for key in ("specific", "lift", "ndcg")}
-        intervals = " ".join(
-            f"[{row['interval'][0]:+.4f}, {row['interval'][1]:+.4f}]" for row in rows
-        )
         shares = sorted({row["share"] for row in rows})
-        print(
-            f"    share {shares}: specific lift {mean['specific']:+.4f} {intervals}, "
-            f"lift {mean['lift']:+.4f}, NDCG@10 {mean['ndcg']:.4f}"
-        )
+        means = {key: float(np.mean([row[key] for row in rows])) for key in CURVE.values()}
+        row = {"share": f"as chosen, {shares[0]:g} to {shares[-1]:g}" if n == 0 else f"{shares[0]}"}
+        row |= {title: f"{means[key]:.4f}" for title, key in CURVE.items()}
+        row["at least"] = f"{min(one['interval'][0] for one in rows):.4f}"
+        print("    " + ", ".join(f"{title} {value}" for title, value in row.items()))
+        shown.append(row)
+    return shown
 
 
 def show_tests(tables: dict[str, dict[str, NDArray[np.float64]]], keys: list[str]) -> list[str]:
