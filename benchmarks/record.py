@@ -125,7 +125,7 @@ def _numbers(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
 
 def _cell(value: Any, best: float | None) -> str:
     if not isinstance(value, float):
-        return re.sub(r"^([-+−]?)0(\.\d+)$", r"\1\2", str(value))
+        return str(value)
     shown = f"{value:.4f}".replace("0.", ".", 1)
     return f"**{shown}**" if round(value, 4) == best else shown
 

@@ -130,6 +130,19 @@ def test_the_best_of_the_paper_are_the_best_of_the_paper(place: int) -> None:
     assert quoted[0][0] == best[0]
 
 
+@pytest.mark.parametrize("place", range(3), ids=FILES)
+def test_how_well_dmr_ranks_is_what_the_pages_say(place: int) -> None:
+    quoted = _rows(ROOT / "docs" / "dmr.md", "## How well it ranks")
+    del quoted[""]
+    assert len(quoted) == 7
+    for row, cells in quoted.items():
+        model = row.partition(":")[0]
+        lists = _measured(FILES[place], "Table 2", "NDCG@10 overall")[model]
+        orders = _measured(FILES[place], "Table 3", "rated, pooled")[model]
+        assert _same(cells[2 * place], lists), row
+        assert _same(cells[2 * place + 1], orders), row
+
+
 def test_the_words_on_extracted_ratings_are_those_of_their_page() -> None:
     text = (RESULTS / "README.md").read_text("utf-8").partition("## Ratings extracted from text")[2]
     lists = text.partition("- **Top-N.**")[2].partition("- **")[0]
