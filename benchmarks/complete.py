@@ -136,7 +136,7 @@ def rater(split: dmrank.Split, iterations: int) -> dmrank.DMR:
     for regularization in (0.03, 0.1, 0.3):
         model = dmrank.DMR(
             rated_share=1.0, item_offsets=True, regularization=regularization,
-            iterations=iterations // 2, evaluate_every=iterations // 2, threads=1,
+            iterations=iterations // 2, evaluate_every=iterations // 2, first_look=None, threads=1,
         )  # fmt: skip
         model.fit(split.train, validation=split.validation)
         value = rmse(by_dmr(model, validation, hidden), hidden.truth)
