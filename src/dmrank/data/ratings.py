@@ -50,7 +50,7 @@ _ROWS_AT_ONCE = 1 << 14
 class Digest(Protocol):
     """What `hashlib` returns."""
 
-    def update(self, data: bytes, /) -> object:
+    def update(self, data: bytes | memoryview, /) -> object:
         """Take in some bytes."""
 
 
@@ -623,7 +623,7 @@ class Ratings:
         '01fe3d1a3cda85ec'
         """
         for array in (self.user_pointer, self.item_codes, self.values):
-            digest.update(array.tobytes())
+            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table: user, item, then item_name and timestamp if known, then the aspects.

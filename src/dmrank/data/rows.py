@@ -11,6 +11,7 @@ from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int64s
 from dmrank.support.errors import ConfigError, DataError
+from dmrank.support.large_arrays import large_array
 from dmrank.support.seeds import make_rng
 
 _GROUPS_PER_TASK = 4_096
@@ -44,7 +45,7 @@ def group_rows(codes: Codes, size: int) -> Groups:
     >>> groups.rows.tolist(), groups.pointer.tolist()
     ([1, 0, 2], [0, 1, 3, 3])
     """
-    rows: Codes = np.empty(len(codes), dtype=np.int32 if len(codes) < 2**31 else np.int64)
+    rows: Codes = large_array(len(codes), np.int32 if len(codes) < 2**31 else np.int64)
     pointer = np.zeros(size + 1, dtype=np.int64)
     _counting_sort(codes, rows, pointer)
     return Groups(rows, pointer)
@@ -128,7 +129,7 @@ def _sort_groups(
 
 def gather_rows(values: Float32s, rows: Codes) -> Float32s:
     """Return the given rows of a table, on every core: touching new memory is the larger part."""
-    gathered = np.empty((len(rows), values.shape[1]), dtype=np.float32)
+    gathered = large_array((len(rows), values.shape[1]), np.float32)
     for_ranges(
         lambda start, stop: _gather(values, rows[start:stop], gathered[start:stop]),
         len(rows),

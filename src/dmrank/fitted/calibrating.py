@@ -15,8 +15,7 @@ from dmrank.fitted.contract import FittedModel
 from dmrank.fitted.score_regression import ScoredRatings, calibrate
 from dmrank.support.arrays import Codes, Float32s, Floats, Int32s
 from dmrank.support.errors import ConfigError
-from dmrank.support.shared_tables import SharedTable
-from dmrank.support.workers import current_workers
+from dmrank.support.large_arrays import large_array
 from dmrank.training.data import RowValues, ScaledRows
 from dmrank.training.held_out import HeldOut
 from dmrank.training.sums import blocks_of
@@ -95,19 +94,10 @@ def _all_ratings(ratings: Ratings) -> tuple[Codes, Int32s, RowValues]:
 
 
 def _scored(model: FittedModel, users: Codes, items: Codes, ratings: RowValues) -> ScoredRatings:
-    """Score rows once for all passes; where workers are there for what is large, in a file."""
-    workers = current_workers()
-    if workers is None:
-        scores = np.empty(ratings.shape, dtype=np.float32)
-        for rows in blocks_of(len(users)):
-            scores[rows] = model.score_pairs(users[rows], items[rows])
-        return ScoredRatings(users, scores, ratings)
-    table = SharedTable.create(workers.new_folder() / "scores", np.float32, ratings.shape)
+    scores = large_array(ratings.shape, np.float32)
     for rows in blocks_of(len(users)):
-        table.write(rows.start, model.score_pairs(users[rows], items[rows]))
-    held = table.mapped()
-    table.remove()
-    return ScoredRatings(users, held, ratings)
+        scores[rows] = model.score_pairs(users[rows], items[rows])
+    return ScoredRatings(users, scores, ratings)
 
 
 def held_out_ratings(train: Ratings, validation: Ratings) -> tuple[Codes, Int32s, Float32s]:

@@ -18,6 +18,7 @@ from dmrank.fitted.sizes import Sizes
 from dmrank.ranking import ItemLists, lists_of
 from dmrank.support.arrays import Array, Arrays, Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError, UnknownAspectError, did_you_mean
+from dmrank.support.large_arrays import large_array
 from dmrank.support.layouts import Kept, codes, floats, pointer
 from dmrank.support.metadata import A_MODEL, unreadable
 
@@ -173,9 +174,14 @@ _TEXTS_AT_ONCE: Final = 1 << 16
 
 def _to_bytes(texts: pl.Series) -> tuple[Array, Int64s]:
     """Return UTF-8 texts one after the other, and where each ends."""
-    joined = "".join(texts).encode()
-    ends = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
-    return np.frombuffer(joined, dtype=np.uint8), ends
+    ends = large_array(len(texts), np.int64)
+    np.cumsum(texts.str.len_bytes().to_numpy(), out=ends)
+    text, start = large_array(int(ends[-1]) if len(ends) else 0, np.uint8), 0
+    for first in range(0, len(texts), _TEXTS_AT_ONCE):
+        joined = "".join(texts[first : first + _TEXTS_AT_ONCE]).encode()
+        text[start : start + len(joined)] = np.frombuffer(joined, dtype=np.uint8)
+        start += len(joined)
+    return text, ends
 
 
 def _from_bytes(text: Array, ends: Int64s) -> pl.Series:

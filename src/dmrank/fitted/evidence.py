@@ -8,10 +8,13 @@ from functools import cache, partial
 
 import numpy as np
 
+from dmrank.compiled.compiling import cached
 from dmrank.data.ratings import Ratings
-from dmrank.support.arrays import Array, Arrays, Codes, Float32s, Int32s
+from dmrank.support.arrays import Array, Arrays, Codes, Float32s, Floats, Int32s
+from dmrank.support.large_arrays import large_array
 from dmrank.support.layouts import Kept, counts, floats
 from dmrank.support.lazy_arrays import LazyArrays
+from dmrank.training.sums import blocks_of
 
 _PREFIX = "catalogue."
 _NAMES = ("item_means", "item_counts", "user_means", "user_counts")
@@ -98,12 +101,22 @@ def averages(keys: Codes, values: Float32s, size: int) -> tuple[Float32s, Int32s
            [nan]], dtype=float32), array([[2],
            [0]], dtype=int32))
     """
-    known = ~np.isnan(values)
-    counts = np.empty((size, values.shape[1]), dtype=np.int32)
-    means = np.empty(counts.shape, dtype=np.float32)
-    for k in range(values.shape[1]):
-        rows = known[:, k]
-        counts[:, k] = np.bincount(keys[rows], minlength=size)
-        total = np.bincount(keys[rows], values[rows, k], minlength=size)
-        means[:, k] = np.where(counts[:, k] > 0, total / np.maximum(counts[:, k], 1), np.nan)
+    shape = size, values.shape[1]
+    totals, counts = large_array(shape, np.float64), large_array(shape, np.int32)
+    _add_known(keys, values, totals, counts)
+    means = large_array(shape, np.float32)
+    for rows in blocks_of(size):
+        known = counts[rows] > 0
+        means[rows] = np.where(known, totals[rows] / np.maximum(counts[rows], 1), np.nan)
     return means, counts
+
+
+@cached
+def _add_known(keys: Codes, values: Float32s, totals: Floats, counts: Int32s) -> None:
+    totals[:] = 0.0
+    counts[:] = 0
+    for row in range(len(keys)):
+        for k in range(values.shape[1]):
+            if not np.isnan(values[row, k]):
+                totals[keys[row], k] += values[row, k]
+                counts[keys[row], k] += 1

@@ -8,14 +8,18 @@ that it does not matter which of two attempts came last.
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, BinaryIO, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from dmrank.support.arrays import Array, Codes
 from dmrank.support.targets import unwritable
+
+#: Bytes that are written at once.
+_ZEROS: Final = 1 << 20
 
 
 class SharedTable(NamedTuple):
@@ -51,6 +55,18 @@ class SharedTable(NamedTuple):
             with path.open("wb") as file:
                 file.truncate(table.nbytes)
         except OSError as error:
+            raise unwritable(path, error) from None
+        return table
+
+    @classmethod
+    def reserve(cls, path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> Self:
+        """Make the file of a table of zeros that has its room: no write can find the disk full."""
+        table = cls.create(path, dtype, shape)
+        try:
+            with path.open("r+b") as file:
+                _allocate(file, table.nbytes)
+        except OSError as error:
+            path.unlink()
             raise unwritable(path, error) from None
         return table
 
@@ -100,6 +116,20 @@ class SharedTable(NamedTuple):
         # A plain array over the same memory: parts of a memmap take many times as long to take.
         return found.view(np.ndarray)
 
+    def keep(self) -> Array:
+        """Return all rows, to be written to, and remove the file: they are nobody else's."""
+        found: np.memmap[Any, Any] = np.memmap(self.path, self.dtype, mode="r+", shape=self.shape)
+        self.remove()
+        return found.view(np.ndarray)
+
     def remove(self) -> None:
         """Remove the file; who has mapped it keeps it."""
         Path(self.path).unlink(missing_ok=True)
+
+
+def _allocate(file: BinaryIO, size: int) -> None:
+    """Have the system set room aside, or write zeros where it cannot."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    file.writelines(bytes(min(_ZEROS, size - start)) for start in range(0, size, _ZEROS))

@@ -8,7 +8,7 @@ import numpy as np
 
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
-from dmrank.data.rows import canonical_order
+from dmrank.data.rows import canonical_order, gather_rows
 from dmrank.data.training_scale import to_training_scale
 from dmrank.ranking import ItemLists, RankQuery, lists_of
 from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int32s, Int64s
@@ -81,7 +81,7 @@ class HeldOut:
         return cls(
             users=chosen,
             items=ItemLists(pointer, items[rows].astype(np.int32)),
-            values=held_out.values[rows],
+            values=gather_rows(held_out.values, rows),
             aspects=held_out.aspects,
             excluded=lists_of(*seen, chosen),
             item_counts=counts,

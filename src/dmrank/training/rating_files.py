@@ -17,7 +17,7 @@ from dmrank.support.shared_tables import SharedTable
 from dmrank.training.data import RowValues
 
 #: Rows that are put into the order of their items at once.
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE: Final = 1 << 16
 #: The most ratings, and the most rows of a table, that one task works on.
 MOST_RATINGS: Final = 1 << 18
 _MOST_ROWS: Final = 1 << 14

@@ -18,6 +18,7 @@ import numpy as np
 
 from dmrank.compiled.compiling import cached, compiled, spliced
 from dmrank.support.arrays import Array, Bools, Codes, Float32s, Floats, Int32s, Int64s
+from dmrank.support.large_arrays import large_array
 from dmrank.training.data import RowValues
 from dmrank.training.sums import Piece, blocks_of, for_parts, sum_blocks, whole_blocks
 
@@ -93,7 +94,7 @@ def find_patterns(values: RowValues) -> Patterns:
     blocks, K = blocks_of(len(values)), values.shape[1]
     keys = np.unique(np.concatenate([np.unique(_keys(values[rows])) for rows in blocks]))
     bits = np.unpackbits(keys.view(np.uint8).reshape(len(keys), -1), axis=1)
-    of_rows = np.empty(len(values), dtype=np.int32)
+    of_rows = large_array(len(values), np.int32)
     for rows in blocks:
         of_rows[rows] = np.searchsorted(keys, _keys(values[rows]))
     return Patterns(bits[:, :K].astype(np.bool_), of_rows)
