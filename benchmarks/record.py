@@ -1,4 +1,4 @@
-"""What a benchmark found, as a file that pages are made of: rows, command, date and versions.
+"""What a benchmark found, as a file that pages are made of: rows, command, versions, processor.
 
     python -m benchmarks.record            # write the tables of all records into their pages
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import os
 import platform
 import re
 import shlex
@@ -60,6 +61,7 @@ def write_record(
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": platform.python_version(),
         "versions": versions_here(packages),
+        "processor": processor(),
         "rows": list(rows),
     }
     RECORDS.mkdir(parents=True, exist_ok=True)
@@ -79,6 +81,14 @@ def made_with(python: str, versions: Mapping[str, Any]) -> str:
     return ", ".join(
         [f"Python {python}", *(f"{name} {number}" for name, number in versions.items())]
     )
+
+
+def processor() -> str:
+    """Return what this machine computes with, as far as it says so."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{os.cpu_count()} cores of {names[0] if names else platform.processor()}"
 
 
 def versions_here(packages: Sequence[str] = ()) -> dict[str, str]:
@@ -115,7 +125,8 @@ def table(record: Mapping[str, Any], columns: Sequence[str]) -> str:
     lines = [f"| {' | '.join(columns)} |", f"|{'|'.join(sides)}|"]
     lines += [f"| {' | '.join(row)} |" for row in cells]
     with_ = made_with(record["python"], record["versions"])
-    made = f"`{record['command']}`, {record['date']}; {with_}."
+    on = f"; {record['processor']}" if "processor" in record else ""
+    made = f"`{record['command']}`, {record['date']}; {with_}{on}."
     return "\n".join([*lines, "", made, ""])
 
 
