@@ -174,5 +174,21 @@ def test_many_ids_are_found_without_a_dictionary(names: list[str], data: st.Data
 
 def test_ids_that_were_added_later_are_found_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dmrank.data.ids._MANY", 0)
-    extended = Ids(["b", "d"], kind="user").extended(["c", "a"])
+    older = Ids(["b", "d"], kind="user")
+    extended = older.extended(["c", "a"])
     assert extended.find_many(["a", "b", "c", "d", "e"]).tolist() == [3, 0, 2, 1, -1]
+    again = extended.extended(["e"])
+    assert [again.find(name) for name in "abcdef"] == [3, 0, 2, 1, 4, -1]
+    # Of millions of ids, none needs a dictionary to become one more.
+    assert "_code_of" not in vars(older)
+
+
+@pytest.mark.parametrize("many", [0, 1 << 16])
+def test_an_id_is_not_added_twice(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmrank.data.ids._MANY", many)
+    older = Ids(["b", "d"], kind="user")
+    for names in (["d"], ["c", "c"]):
+        with pytest.raises(DataError, match="user ids are repeated"):
+            older.extended(names)
+    with pytest.raises(DataError, match="user ids are repeated"):
+        older.extended(["c"]).extended(["c"])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, final, overload
 
@@ -221,16 +220,15 @@ class Ids:
         extended at once.
         """
         texts = pl.Series(self.kind, names, dtype=pl.String)
-        if any(name in self._code_of for name in names) or texts.n_unique() != len(names):
+        if (self.find_many(names) >= 0).any() or texts.n_unique() != len(names):
             raise DataError(f"{self.kind} ids are repeated: give each {self.kind} once")
-        new = {name: len(self) + place for place, name in enumerate(names)}
         ids = Ids.__new__(Ids)
         ids.kind, ids.type, ids._count = self.kind, self.type, len(self) + len(names)
         ids.series = pl.concat([self.series, texts])
         ids.values = ids.series
         if self.type == "integer":
             ids.values = pl.concat([self.values, self.column(names)])
-        ids.__dict__["_code_of"] = ChainMap(new, self._code_of)
+        ids.__dict__["_code_of"] = _Extended(self, names)
         return ids
 
     def first(self, count: int) -> Ids:
@@ -246,7 +244,7 @@ class Ids:
         return ids
 
     @cached_property
-    def _code_of(self) -> MutableMapping[str, int]:
+    def _code_of(self) -> Mapping[str, int]:
         return {name: code for code, name in enumerate(self.series)}
 
     @cached_property
@@ -406,3 +404,26 @@ class Ids:
     def __repr__(self) -> str:
         shown = ", ".join(repr(name) for name in self.values.head(3))
         return f"Ids({len(self):,} {self.kind}s: {shown}{', …' if len(self) > 3 else ''})"
+
+
+class _Extended(Mapping[str, int]):
+    """Codes of ids that were added to others, which are asked for theirs when these are wanted."""
+
+    def __init__(self, older: Ids, names: Iterable[str]) -> None:
+        self._older = older
+        self._new = {name: len(older) + place for place, name in enumerate(names)}
+
+    def __getitem__(self, name: str) -> int:
+        if name in self._new:
+            return self._new[name]
+        code = int(self._older.find_many([name])[0])
+        if code < 0:
+            raise KeyError(name)
+        return code
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._older.series
+        yield from self._new
+
+    def __len__(self) -> int:
+        return len(self._older) + len(self._new)
