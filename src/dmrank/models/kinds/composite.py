@@ -34,7 +34,7 @@ from dmrank.support.arrays import Array
 from dmrank.support.errors import ConfigError, did_you_mean
 from dmrank.support.lazy_arrays import names_of
 from dmrank.support.progress import bar
-from dmrank.training.held_out import HeldOut
+from dmrank.training.held_out import HeldOut, codes_in
 
 #: Share of the ratings that is held out where no validation ratings are given.
 _HELD_OUT = 0.15
@@ -200,10 +200,8 @@ def halves(train: Ratings, validation: Ratings, seed: int) -> tuple[Ratings, Rat
         return validation, validation
     first = np.zeros(len(train.users), dtype=np.bool_)
     first[np.random.default_rng([seed, 1]).permutation(known)[: len(known) // 2]] = True
-    # Validation ratings may have an id map of their own.
-    codes = train.users.find_all(validation.users)
-    of_rows = first[np.maximum(codes, 0)] & (codes >= 0)
-    of_rows = of_rows[validation.user_codes]
+    users, _ = codes_in(train.users, train.items, validation)
+    of_rows = first[np.maximum(users, 0)] & (users >= 0)
     return validation.select(np.flatnonzero(of_rows)), validation.select(np.flatnonzero(~of_rows))
 
 

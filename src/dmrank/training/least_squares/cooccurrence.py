@@ -21,6 +21,7 @@ from dmrank.compiled.ranges import for_ranges
 from dmrank.data.rows import group_rows
 from dmrank.ranking.top_n import TopN, push
 from dmrank.support.arrays import Codes, Floats, Int32s, Int64s
+from dmrank.support.large_arrays import large_array
 from dmrank.training.least_squares.item_regression import SparseRows
 
 _ITEMS_PER_TASK = 64
@@ -84,12 +85,17 @@ def find_neighbours(
 
 def by_rows(kept: TopN) -> SparseRows:
     """Return what the columns of B have kept, row by row."""
-    column, place = np.nonzero(kept.items >= 0)
-    rows = kept.items[column, place]
-    order, row_pointer = group_rows(rows, len(kept.items))
-    return SparseRows(
-        row_pointer, column[order].astype(np.int32), kept.scores[column, place][order]
-    )
+    n_items, neighbours = kept.items.shape
+    # Group 0 is of what is not there.
+    groups = large_array(kept.items.size, np.int32)
+    np.add(kept.items.reshape(-1), 1, out=groups)
+    order, pointer = group_rows(groups, n_items + 1)
+    order, pointer = order[pointer[1] :], pointer[1:] - pointer[1]
+    columns = large_array(len(order), np.int32)
+    np.floor_divide(order, neighbours, out=columns, casting="same_kind")
+    values = large_array(len(order), np.float32)
+    kept.scores.reshape(-1).take(order, out=values, mode="clip")  # other modes copy the table
+    return SparseRows(pointer, columns, values)
 
 
 @cached

@@ -14,6 +14,7 @@ import numpy as np
 
 from dmrank.ranking.top_n import TopN, no_items
 from dmrank.support.arrays import Array, Codes, Float32s, Int64s
+from dmrank.support.large_arrays import large_array
 from dmrank.support.shared_tables import SharedTable
 from dmrank.support.workers import current_workers
 from dmrank.training.least_squares.cooccurrence import (
@@ -115,14 +116,16 @@ def cooccurrence(
     (array([0, 1, 2, 2]), array([1, 0], dtype=int32), array([0.354, 0.354], dtype=float32))
     """
     held_back = popularity_held_back(items, n_items, exponent)
-    workers, kept = current_workers(), no_items(n_items, neighbours)
+    workers = current_workers()
     if workers is None:
+        kept = no_items(n_items, neighbours)
         find_neighbours(0, rated_range(pointer, items, n_items), held_back, kept, threads)
         return by_rows(kept)
     folder = workers.new_folder()
     files = write_ratings(folder, pointer, items, n_items)
     table = SharedTable.holding(folder / "held-back", held_back)
-    cut = list(ranges(files.item_pointer))
+    cut, shape = list(ranges(files.item_pointer)), (n_items, neighbours)
+    kept = TopN(large_array(shape, np.int32), large_array(shape, np.float32))
     calls = ((_Range(own, files.of_tasks), table, neighbours) for own in cut)
     for own, found in zip(cut, workers.run(_find_range, calls), strict=True):
         kept.items[own], kept.scores[own] = found
