@@ -141,6 +141,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     add_record_option(parser)
     arguments = parser.parse_args()
+    packages = ("lightgbm",) if find_spec("lightgbm") else ()
     for file in arguments.files:
         ratings = dmrank.read_ratings(DATA / f"{file}.parquet", verbose=False)
         split = ratings.split(seed=arguments.seed)
@@ -159,12 +160,12 @@ def main() -> None:
                 family=family, regularization=strength, negatives=None, seed=arguments.seed,
             )  # fmt: skip
             rows.append(judge(name, Blocks(partial(exposure.block, mix=every))))
-        if find_spec("lightgbm"):
+        if packages:
             exposure = replace(exposure, models={each: fitted[each] for each in DEFAULT})
             held_out = HeldOut.from_ratings(inner.train, late)
             rows.append(judge("LambdaMART", lambdamart(exposure, held_out, arguments.seed)))
         if arguments.record:
-            write_record(f"blend-variants-{file}", as_called("blend_variants"), rows)
+            write_record(f"blend-variants-{file}", as_called("blend_variants"), rows, packages)
 
 
 if __name__ == "__main__":
