@@ -30,6 +30,7 @@ from dmrank.support.errors import (
 )
 from dmrank.support.files import write_table
 from dmrank.support.frames import to_pandas
+from dmrank.support.large_arrays import large_rows
 from dmrank.support.shown import html
 
 if TYPE_CHECKING:
@@ -273,8 +274,7 @@ class Ratings:
         >>> ratings.user_codes.tolist()
         [0, 0, 1]
         """
-        counts = np.diff(self.user_pointer)
-        return np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        return rows_of.groups_of_rows(self.user_pointer)
 
     @cached_property
     def by_item(self) -> rows_of.Groups:
@@ -339,11 +339,13 @@ class Ratings:
         rows = positions(rows, len(self), "rows")
         if (rows[1:] <= rows[:-1]).any() or (len(rows) and rows[0] < 0):
             raise DataError("rows are not in ascending order, each once: sort them (np.unique)")
-        pointer = np.searchsorted(rows, self.user_pointer).astype(np.int64)
+        starts, items = self.user_pointer, self.item_codes
         return replace(
             self,
-            user_pointer=pointer,
-            item_codes=self.item_codes[rows],
+            user_pointer=large_rows(
+                len(starts), np.int64, lambda users: np.searchsorted(rows, starts[users])
+            ),
+            item_codes=large_rows(len(rows), items.dtype, lambda own: items[rows[own]]),
             values=rows_of.gather_rows(self.values, rows),
             timestamps=None if self.timestamps is None else self.timestamps[rows],
         )

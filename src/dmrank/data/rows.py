@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
-from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int64s
+from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int32s, Int64s
 from dmrank.support.errors import ConfigError, DataError
 from dmrank.support.large_arrays import large_array
 from dmrank.support.seeds import make_rng
 
 _GROUPS_PER_TASK = 4_096
+_GROUPS_AT_ONCE = 1 << 16
 _ROWS_PER_TASK = 65_536
 SplitBy = Literal["random", "time", "time-per-user"]
 
@@ -49,6 +50,22 @@ def group_rows(codes: Codes, size: int) -> Groups:
     pointer = np.zeros(size + 1, dtype=np.int64)
     _counting_sort(codes, rows, pointer)
     return Groups(rows, pointer)
+
+
+def groups_of_rows(pointer: Int64s) -> Int32s:
+    """Return the group of each row, where the rows of a group follow each other.
+
+    Examples
+    --------
+    >>> groups_of_rows(np.array([0, 2, 2, 3]))
+    array([0, 0, 2], dtype=int32)
+    """
+    codes, groups = large_array(int(pointer[-1]), np.int32), len(pointer) - 1
+    for start in range(0, groups, _GROUPS_AT_ONCE):
+        stop = min(start + _GROUPS_AT_ONCE, groups)
+        counts = np.diff(pointer[start : stop + 1])
+        codes[pointer[start] : pointer[stop]] = np.repeat(np.arange(start, stop), counts)
+    return codes
 
 
 @cached

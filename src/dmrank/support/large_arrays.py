@@ -7,6 +7,7 @@ let go of the pages of a file, and read them again.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,8 @@ from dmrank.support.workers import current_workers
 
 #: Bytes of an array that is not worth a file.
 _SMALL: Final = 1 << 22
+#: Rows that are made at once.
+_AT_ONCE: Final = 1 << 16
 
 
 def large_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Array:
@@ -34,3 +37,18 @@ def large_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Array:
         made: np.ndarray[Any, Any] = np.empty(sizes, dtype=dtype)
         return made
     return SharedTable.reserve(workers.new_folder() / "array", dtype, sizes).keep()
+
+
+def large_rows(rows: int, dtype: DTypeLike, make: Callable[[slice], Array]) -> Array:
+    """Return a large array of what is made of one range of its rows after the other.
+
+    Examples
+    --------
+    >>> large_rows(3, np.int32, lambda rows: np.arange(rows.start, rows.stop) ** 2)
+    array([0, 1, 4], dtype=int32)
+    """
+    made = large_array(rows, dtype)
+    for start in range(0, rows, _AT_ONCE):
+        own = slice(start, min(start + _AT_ONCE, rows))
+        made[own] = make(own)
+    return made

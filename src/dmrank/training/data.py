@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from dmrank.data.ratings import Ratings
+from dmrank.data.rows import groups_of_rows
 from dmrank.data.training_scale import to_training_scale
 from dmrank.support.arrays import Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError
@@ -75,12 +76,11 @@ def training_data(
     if n_items < 2 or rows == 0:
         raise DataError(f"{rows} ratings of {n_items} items: pairs need a rating and two items")
     values = fill_missing(np.ascontiguousarray(values, dtype=np.float32), missing)
-    n_users = len(user_ptr) - 1
     return TrainingData(
         user_ptr=np.ascontiguousarray(user_ptr, dtype=np.int64),
         items=np.ascontiguousarray(items, dtype=np.int32),
         values=values,
-        row_users=np.repeat(np.arange(n_users, dtype=np.int32), np.diff(user_ptr)),
+        row_users=groups_of_rows(user_ptr),
         item_counts=np.bincount(items, minlength=n_items).astype(np.int32),
         complete=not bool(np.isnan(values).any()),
         row_chances=np.empty(0, dtype=np.float32),

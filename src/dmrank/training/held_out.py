@@ -8,7 +8,7 @@ import numpy as np
 
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
-from dmrank.data.rows import canonical_order, gather_rows
+from dmrank.data.rows import canonical_order, gather_rows, groups_of_rows
 from dmrank.data.training_scale import to_training_scale
 from dmrank.ranking import ItemLists, RankQuery, lists_of
 from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int32s, Int64s
@@ -90,14 +90,14 @@ class HeldOut:
 
     def select(self, users: Bools, rows: Bools) -> HeldOut:
         """Keep some users, and of their rows some."""
-        row_user = np.repeat(np.arange(len(self.users)), np.diff(self.items.pointer))
+        row_user = groups_of_rows(self.items.pointer)
         kept = rows & users[row_user]
         sizes = np.bincount(row_user[kept], minlength=len(self.users))[users]
         which = np.flatnonzero(users)
         return HeldOut(
             users=self.users[users],
             items=ItemLists(np.concatenate([[0], np.cumsum(sizes)]), self.items.items[kept]),
-            values=self.values[kept],
+            values=gather_rows(self.values, np.flatnonzero(kept)),
             aspects=self.aspects,
             excluded=lists_of(*self.excluded, which),
             item_counts=self.item_counts,
@@ -129,7 +129,7 @@ class HeldOut:
     def with_aspect(self, name: str) -> HeldOut:
         """Keep the rows with a rating on an aspect, and the users that have any."""
         rows = ~np.isnan(self.values[:, self.aspects.index(name)])
-        row_user = np.repeat(np.arange(len(self.users)), np.diff(self.items.pointer))
+        row_user = groups_of_rows(self.items.pointer)
         users = np.bincount(row_user[rows], minlength=len(self.users)) > 0
         return self.select(users, rows)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
-from dmrank.data.rows import group_rows
+from dmrank.data.rows import group_rows, groups_of_rows
 from dmrank.ranking.top_n import TopN, push
 from dmrank.support.arrays import Codes, Floats, Int32s, Int64s
 from dmrank.support.large_arrays import large_array
@@ -53,8 +53,7 @@ def popularity_held_back(items: Codes, n_items: int, exponent: float) -> Floats:
 def rated_range(pointer: Int64s, items: Codes, n_items: int) -> RatedRange:
     """Return the range of all items."""
     order, item_pointer = group_rows(items, n_items)
-    row_users = np.repeat(np.arange(len(pointer) - 1, dtype=np.int32), np.diff(pointer))
-    return RatedRange(item_pointer, row_users[order], pointer, items)
+    return RatedRange(item_pointer, groups_of_rows(pointer)[order], pointer, items)
 
 
 def find_neighbours(

@@ -15,7 +15,7 @@ from scipy.linalg import lapack
 from dmrank.compiled.arguments import read_only, reading
 from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
-from dmrank.data.rows import group_rows
+from dmrank.data.rows import group_rows, groups_of_rows
 from dmrank.support.arrays import Codes, Float32s, Int64s
 from dmrank.support.errors import DataError
 
@@ -43,7 +43,7 @@ def gram(rows: SparseRows, n_items: int, threads: int | None) -> Float32s:
            [6., 9.]], dtype=float32)
     """
     order, pointer = group_rows(rows.items, n_items)
-    users = np.repeat(np.arange(len(rows.pointer) - 1, dtype=np.int32), np.diff(rows.pointer))
+    users = groups_of_rows(rows.pointer)
     columns = SparseRows(pointer, users[order], rows.values[order])
     products = np.zeros((n_items, n_items), dtype=np.float32)
     add_rows(columns, rows, products, threads)
