@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from dmrank.data.ratings import Ratings
+from dmrank.data.rows import groups_of_rows
+from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import FittedModel
 from dmrank.fitted.recoded import Recoded
 from dmrank.support.arrays import Codes
 from dmrank.support.errors import DataError
+
+#: What models saw of the users of so many pairs is looked at together: of millions, not of all.
+_PAIRS_AT_ONCE = 65_536
 
 
 def by_codes_of(name: str, model: FittedModel, train: Ratings) -> FittedModel:
@@ -39,10 +44,15 @@ def by_codes_of(name: str, model: FittedModel, train: Ratings) -> FittedModel:
 
 def check_has_not_seen(name: str, model: FittedModel, users: Codes, items: Codes) -> None:
     """Refuse a model that was trained on any of these (user, item) pairs, given by its codes."""
-    catalogue = model.catalogue
+    for start in range(0, len(users), _PAIRS_AT_ONCE):
+        pairs = slice(start, start + _PAIRS_AT_ONCE)
+        if _has_seen(model.catalogue, users[pairs], items[pairs]):
+            raise DataError(f"{name} has seen test ratings in training: fit it on split.train")
+
+
+def _has_seen(catalogue: Catalogue, users: Codes, items: Codes) -> bool:
+    askers, asker = np.unique(users, return_inverse=True)
+    pointer, seen_items = catalogue.seen_by(askers)
     n_items = len(catalogue.items)
-    raters = np.repeat(np.arange(len(catalogue.users)), np.diff(catalogue.seen_pointer))
-    seen = raters * n_items + catalogue.seen_items
-    asked = users.astype(np.int64) * n_items + items
-    if np.isin(asked, seen).any():
-        raise DataError(f"{name} has seen test ratings in training: fit it on split.train")
+    seen = groups_of_rows(pointer) * np.int64(n_items) + seen_items
+    return bool(np.isin(asker * n_items + items, seen).any())
