@@ -98,7 +98,10 @@ def versions_here(packages: Sequence[str] = ()) -> dict[str, str]:
 
 def read_record(name: str) -> dict[str, Any]:
     """Return what was written."""
-    found: dict[str, Any] = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    kept = RECORDS / f"{name}.json"
+    if not kept.exists():
+        raise SystemExit(f"no record {name!r}, which a page quotes: run its script with --record")
+    found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
     return found
 
 

@@ -224,7 +224,16 @@ def test_the_landing_page_shows_what_the_readme_shows() -> None:
     assert first[0] in (ROOT / "docs" / "index.md").read_text("utf-8")
 
 
-def test_a_page_of_a_run_says_when_and_with_what_it_was_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", results.TITLES)
+def test_pages_of_runs_say_when_and_with_what_they_were_made(name: str) -> None:
+    text = (RESULTS / f"{name}.md").read_text("utf-8")
+    made = re.search(r"minutes\. Finished on ([\d-]+); Python 3[\d.]+, (.*)\.\n", text)
+    assert made is not None
+    assert dt.date.fromisoformat(made[1]) <= dt.datetime.now(dt.UTC).date()
+    assert [package.split()[0] for package in made[2].split(", ")] == list(record.PACKAGES)
+
+
+def test_a_run_that_becomes_a_page_says_when_and_with_what(tmp_path: Path) -> None:
     for folder in ("tables", "work"):
         (tmp_path / "run" / folder).mkdir(parents=True)
     settings = {
