@@ -4,7 +4,8 @@
 
 A page has a table of a record between two comments, `<!-- record NAME: column, … -->` and
 `<!-- end -->`, with semicolons where the name of a column has a comma; a test compares the two
-(`tests/docs/test_quoted_tables.py`).
+(`tests/docs/test_quoted_tables.py`). Records of runs from before scripts wrote any were copied from
+what was printed; their `note` says so.
 """
 
 from __future__ import annotations
@@ -129,7 +130,8 @@ def table(record: Mapping[str, Any], columns: Sequence[str]) -> str:
     lines += [f"| {' | '.join(row)} |" for row in cells]
     with_ = made_with(record["python"], record["versions"])
     on = f"; {record['processor']}" if "processor" in record else ""
-    made = f"`{record['command']}`, {record['date']}; {with_}{on}."
+    note = f" {record['note']}" if "note" in record else ""
+    made = f"`{record['command']}`, {record['date']}; {with_}{on}.{note}"
     return "\n".join([*lines, "", made, ""])
 
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from dmrank.compiled.arguments import read_only, reading
 from dmrank.compiled.compiling import cached
 from dmrank.compiled.ranges import for_ranges
 from dmrank.data.rows import group_rows, groups_of_rows
@@ -20,8 +19,6 @@ from dmrank.support.arrays import Codes, Float32s, Int64s
 from dmrank.support.errors import DataError
 
 _ITEMS_PER_TASK = 64
-_USERS_PER_TASK = 8
-_PAIRS_PER_TASK = 4_096
 
 
 class SparseRows(NamedTuple):
@@ -121,23 +118,11 @@ def _weigh(start: int, stop: int, diagonal: Float32s, weights: Float32s) -> None
             weights[j, i] = -p / diagonal[i]
 
 
-def score_all(rows: SparseRows, users: Codes, weights: Float32s, threads: int | None) -> Float32s:
-    """Return rows of XB: the scores of all items for some users."""
-    rows, users, weights = reading(rows), read_only(users.astype(np.int64)), read_only(weights)
-    scores = np.zeros((len(users), len(weights)), dtype=np.float32)
-    for_ranges(
-        lambda start, stop: _score_all(start, stop, rows, users, weights, scores),
-        len(users),
-        _USERS_PER_TASK,
-        threads,
-    )
-    return scores
-
-
 @cached
-def _score_all(
+def score_users(
     start: int, stop: int, rows: SparseRows, users: Codes, weights: Float32s, scores: Float32s
 ) -> None:
+    """Add up rows of XB for some of the users: the scores of all items."""
     for n in range(start, stop):
         own = scores[n]
         for place in range(rows.pointer[users[n]], rows.pointer[users[n] + 1]):
@@ -146,25 +131,8 @@ def _score_all(
                 own[j] += value * row[j]
 
 
-def score_pairs(
-    rows: SparseRows, users: Codes, items: Codes, weights: Float32s, threads: int | None
-) -> Float32s:
-    """Return elements of XB: the scores of (user, item) pairs."""
-    # What is broadcast from one id is no array that compiled code takes.
-    pairs = read_only(np.array(users, np.int64)), read_only(np.array(items, np.int64))
-    rows, weights = reading(rows), read_only(weights)
-    scores = np.zeros(len(users), dtype=np.float32)
-    for_ranges(
-        lambda start, stop: _score_pairs(start, stop, rows, pairs, weights, scores),
-        len(users),
-        _PAIRS_PER_TASK,
-        threads,
-    )
-    return scores
-
-
 @cached
-def _score_pairs(
+def score_range_of_pairs(
     start: int,
     stop: int,
     rows: SparseRows,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TypeAlias
 
 import numpy as np
 
+from dmrank.compiled.arguments import read_only, reading
+from dmrank.compiled.ranges import for_ranges
 from dmrank.support.arrays import Array, Arrays, Codes, Float32s
 from dmrank.support.layouts import Kept, Shapes, codes, floats, length_of, pointer
 from dmrank.training.least_squares import item_regression, pruned_weights
 from dmrank.training.least_squares.item_regression import SparseRows
 
+_USERS_PER_TASK = 8
+_PAIRS_PER_TASK = 4_096
 ItemWeights: TypeAlias = Float32s | SparseRows
 
 
@@ -51,15 +56,39 @@ def score_all(
     rows: SparseRows, users: Codes, weights: ItemWeights, threads: int | None
 ) -> Float32s:
     """Return rows of XB: the scores of all items for some users."""
-    if isinstance(weights, np.ndarray):
-        return item_regression.score_all(rows, users, weights, threads)
-    return pruned_weights.score_all(rows, users, weights, threads)
+    rows, users = reading(rows), read_only(users.astype(np.int64))
+    score, weights = _kernels(weights).score_users, _reading(weights)
+    scores = np.zeros((len(users), count_items(weights)), dtype=np.float32)
+    for_ranges(
+        lambda start, stop: score(start, stop, rows, users, weights, scores),
+        len(users),
+        _USERS_PER_TASK,
+        threads,
+    )
+    return scores
 
 
 def score_pairs(
     rows: SparseRows, users: Codes, items: Codes, weights: ItemWeights, threads: int | None
 ) -> Float32s:
     """Return elements of XB: the scores of (user, item) pairs."""
-    if isinstance(weights, np.ndarray):
-        return item_regression.score_pairs(rows, users, items, weights, threads)
-    return pruned_weights.score_pairs(rows, users, items, weights, threads)
+    # What is broadcast from one id is no array that compiled code takes.
+    pairs = read_only(np.array(users, np.int64)), read_only(np.array(items, np.int64))
+    rows = reading(rows)
+    score, weights = _kernels(weights).score_range_of_pairs, _reading(weights)
+    scores = np.zeros(len(users), dtype=np.float32)
+    for_ranges(
+        lambda start, stop: score(start, stop, rows, pairs, weights, scores),
+        len(users),
+        _PAIRS_PER_TASK,
+        threads,
+    )
+    return scores
+
+
+def _kernels(weights: ItemWeights) -> ModuleType:
+    return item_regression if isinstance(weights, np.ndarray) else pruned_weights
+
+
+def _reading(weights: ItemWeights) -> ItemWeights:
+    return read_only(weights) if isinstance(weights, np.ndarray) else reading(weights)

@@ -6,17 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmrank.compiled.arguments import read_only, reading
 from dmrank.compiled.compiling import cached, compiled
-from dmrank.compiled.ranges import for_ranges
 from dmrank.data.rows import group_rows
 from dmrank.support.arrays import Codes, Float32s, Int64s
 from dmrank.training.least_squares.item_regression import SparseRows
 
 #: Columns of B that are looked through at once.
 _COLUMNS = 256
-_USERS_PER_TASK = 8
-_PAIRS_PER_TASK = 4_096
 #: To look a weight up takes as long as to add so many that lie side by side.
 _LOOK_UP = 50
 
@@ -71,48 +67,19 @@ def _largest(sizes: Float32s, count: int) -> Int64s:
     return np.argpartition(sizes, -count, axis=1)[:, -count:]
 
 
-def score_all(rows: SparseRows, users: Codes, weights: SparseRows, threads: int | None) -> Float32s:
-    """Return rows of XB: the scores of all items for some users."""
-    rows, users, weights = reading(rows), read_only(users.astype(np.int64)), reading(weights)
-    scores = np.zeros((len(users), len(weights.pointer) - 1), dtype=np.float32)
-    for_ranges(
-        lambda start, stop: _score_all(start, stop, rows, users, weights, scores),
-        len(users),
-        _USERS_PER_TASK,
-        threads,
-    )
-    return scores
-
-
 @cached
-def _score_all(
+def score_users(
     start: int, stop: int, rows: SparseRows, users: Codes, weights: SparseRows, scores: Float32s
 ) -> None:
+    """Add up rows of XB for some of the users: the scores of all items."""
     for n in range(start, stop):
         own = scores[n]
         for place in range(rows.pointer[users[n]], rows.pointer[users[n] + 1]):
             _add_row(own, weights, rows.items[place], rows.values[place])
 
 
-def score_pairs(
-    rows: SparseRows, users: Codes, items: Codes, weights: SparseRows, threads: int | None
-) -> Float32s:
-    """Return elements of XB: the scores of (user, item) pairs."""
-    # What is broadcast from one id is no array that compiled code takes.
-    pairs = read_only(np.array(users, np.int64)), read_only(np.array(items, np.int64))
-    rows, weights = reading(rows), reading(weights)
-    scores = np.zeros(len(users), dtype=np.float32)
-    for_ranges(
-        lambda start, stop: _score_pairs(start, stop, rows, pairs, weights, scores),
-        len(users),
-        _PAIRS_PER_TASK,
-        threads,
-    )
-    return scores
-
-
 @cached
-def _score_pairs(
+def score_range_of_pairs(
     start: int,
     stop: int,
     rows: SparseRows,
