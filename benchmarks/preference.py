@@ -42,6 +42,8 @@ KEYS = {
     "rmse, overall and 2": "RMSE, 2 others",
     "rmse, overall and 0": "RMSE, overall alone",
 }
+#: Of these the largest is the best.
+HIGHEST = ("pairs", "contrast")
 GAINS = {"pairs per user": "gain, pairs", "contrast per user": "gain, contrast"}
 
 MODELS: dict[str, Callable[[], dmrank.Model]] = {
@@ -100,7 +102,7 @@ def regression(split: dmrank.Split) -> dict[str, Any]:
     return found
 
 
-def summarise(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, str]]:
+def summarise(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Print means over splits, and differences to MixedEffects over users; return them as rows."""
     row = "{:<22}{:>8}{:>9}{:>10}{:>16}{:>21}   {:<28}{:<28}{:>8}"
     print(row.format("", *KEYS.values(), *GAINS.values(), "s"))
@@ -114,7 +116,10 @@ def summarise(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, str]]:
         took = f"{np.mean(seconds):.1f}" if seconds else "–"
         print(row.format(name, *cells, took), flush=True)
         titles = ("model", *KEYS.values(), *GAINS.values())
-        rows.append(dict(zip(titles, (name, *cells), strict=True)))
+        highest = {
+            key: float(np.mean([one[key] for one in each])) for key in HIGHEST if key in each[0]
+        }
+        rows.append(dict(zip(titles, (name, *cells), strict=True)) | highest)
     return rows
 
 

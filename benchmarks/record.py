@@ -33,6 +33,9 @@ _QUOTE = re.compile(
     re.DOTALL,
 )
 
+#: Of a share with three digits or more, as tables of the field show it.
+_LEADING_ZERO = re.compile(r"(?<![\d.])0(?=\.\d{3,})")
+
 
 class Quote(NamedTuple):
     """A place of a page where the table of a record stands."""
@@ -141,8 +144,8 @@ def _numbers(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
 
 def _cell(value: Any, best: float | None) -> str:
     if not isinstance(value, float):
-        return str(value)
-    shown = f"{value:.4f}".replace("0.", ".", 1)
+        return _LEADING_ZERO.sub("", str(value))
+    shown = _LEADING_ZERO.sub("", f"{value:.4f}")
     return f"**{shown}**" if round(value, 4) == best else shown
 
 
