@@ -8,6 +8,7 @@ from dmrank.fitted.profiles import NewRows, Profiles
 from dmrank.fitted.sizes import Sizes
 from dmrank.models.base import Model
 from dmrank.support.arrays import Array, Codes, Float32s
+from dmrank.support.large_arrays import large_rows
 from dmrank.support.layouts import Layout
 from dmrank.training.least_squares.item_regression import SparseRows
 from dmrank.training.least_squares.item_weights import (
@@ -49,6 +50,8 @@ class ItemWeightsModel(Model):
     def _seen(self) -> SparseRows:
         """Return X: what the catalogue says that users have rated."""
         pointer, items = self.catalogue.seen_pointer, self.catalogue.seen_items
-        return self.cache(
-            "seen", lambda: SparseRows(pointer, items, np.ones(len(items), dtype=np.float32))
-        )
+        return self.cache("seen", lambda: SparseRows(pointer, items, _ones(len(items))))
+
+
+def _ones(rows: int) -> Float32s:
+    return large_rows(rows, np.float32, lambda own: np.ones(own.stop - own.start, np.float32))
