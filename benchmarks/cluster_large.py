@@ -124,6 +124,7 @@ def started(nodes: int) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of a tenth of HotelRec")
+    parser.add_argument("--items", type=int, help="so many instead of 36,500 by the scale")
     parser.add_argument("--factors", type=int, default=32)
     parser.add_argument("--sweeps", type=int, default=5)
     parser.add_argument("--listed", type=int, default=50_000, help="users who get a list")
@@ -148,6 +149,7 @@ def main() -> None:
 
 def run(given: argparse.Namespace, folder: Path, steps: Steps) -> list[dict[str, str]]:
     sizes = [int(given.scale * size) for size in (_USERS, _ITEMS, _ROWS)]
+    sizes[1] = given.items or sizes[1]
     split = steps.run(
         "ratings, split",
         lambda: dmrank.make_ratings(*sizes, missing=0.3, seed=0).ratings.split(seed=0),

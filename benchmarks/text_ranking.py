@@ -171,16 +171,16 @@ def summarise(found: dict[tuple[str, str], list[float]]) -> list[dict[str, str]]
         for kind in ("extracted", "extracted, filled"):
             values[f"{kind} − overall"] = values[kind] - values["overall"]
         for kind, each in values.items():
-            shown = _interval(each)
+            shown = _interval(each, "+" if "−" in kind else "")
             print(f"  {kind:28} {shown}")
             rows.setdefault(kind, {"trained on": kind})[title] = shown
     return list(rows.values())
 
 
-def _interval(values: NDArray[np.float64]) -> str:
+def _interval(values: NDArray[np.float64], sign: str) -> str:
     half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     mean = values.mean()
-    return f"{mean:+.4f} [{mean - half:+.4f}, {mean + half:+.4f}]"
+    return f"{mean:{sign}.4f} [{mean - half:{sign}.4f}, {mean + half:{sign}.4f}]"
 
 
 if __name__ == "__main__":

@@ -174,9 +174,12 @@ _TEXTS_AT_ONCE: Final = 1 << 16
 
 def _to_bytes(texts: pl.Series) -> tuple[Array, Int64s]:
     """Return UTF-8 texts one after the other, and where each ends."""
-    ends = large_array(len(texts), np.int64)
-    np.cumsum(texts.str.len_bytes().to_numpy(), out=ends)
-    text, start = large_array(int(ends[-1]) if len(ends) else 0, np.uint8), 0
+    ends, total = large_array(len(texts), np.int64), 0
+    for first in range(0, len(texts), _TEXTS_AT_ONCE):
+        own = slice(first, first + _TEXTS_AT_ONCE)
+        ends[own] = total + np.cumsum(texts[own].str.len_bytes().to_numpy(), dtype=np.int64)
+        total = int(ends[own][-1])
+    text, start = large_array(total, np.uint8), 0
     for first in range(0, len(texts), _TEXTS_AT_ONCE):
         joined = "".join(texts[first : first + _TEXTS_AT_ONCE]).encode()
         text[start : start + len(joined)] = np.frombuffer(joined, dtype=np.uint8)
