@@ -50,6 +50,8 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = ("yahoo-movies", "tripadvisor", "beeradvocate")
 PARTS = ("noise", "ridge", "prior")
 COLUMNS = ("variant", "pairs", "contrast", "log-density", "RMSE")
+#: Of so many figures the largest is the best.
+_HIGHEST = 3
 ROUNDS = 15
 STEPS = 24
 Floats = NDArray[np.float64]
@@ -270,7 +272,9 @@ DIRECTIONAL: dict[str, dict[str, object]] = {
 def show(name: str, *values: float) -> Row:
     """Print what is found of a variant, and return it as a row; a dash is for what has no value."""
     print(f"  {name:<50}" + "".join(f"{value:>10.4f}" for value in values), flush=True)
-    found = [*values, *["–"] * (len(COLUMNS) - 1 - len(values))]
+    # Text, for a table shows the largest of a column in bold.
+    errors = [f"{value:.4f}" for value in values[_HIGHEST:]]
+    found = [*values[:_HIGHEST], *errors, *["–"] * (len(COLUMNS) - 1 - len(values))]
     return dict(zip(COLUMNS, (name, *found), strict=True))
 
 
