@@ -45,6 +45,7 @@ OF_FILES = {"factors": 40, "regularization": 0.02, "popularity_start": 0.0, "pat
 OF_PLANTED = {"iterations": 6_000, "factors": 20, "regularization": 0.03, "popularity_start": 0.0}
 TASTE = 1.5
 METRICS = ("ndcg@10", "recall@10", "unbiased-recall@10", "coverage@10")
+TITLES = ("NDCG@10", "recall@10", "unbiased recall@10", "coverage@10")
 
 
 def main() -> None:
@@ -170,7 +171,8 @@ def real(file: str, threads: int | None) -> list[dict[str, Any]]:
         found = {metric: report.mean("DMR", metric) for metric in METRICS}
         shown = " | ".join(f"{value:.4f}" for value in found.values())
         print(f"{file} | {hard} | {name} | {shown} | {seconds:.0f} s", flush=True)
-        rows.append({"hard negatives": hard, "propensity": name, **found})
+        titled = dict(zip(TITLES, found.values(), strict=True))
+        rows.append({"hard negatives": hard, "propensity": name, **titled})
     return rows
 
 
