@@ -203,7 +203,7 @@ def test_ids_that_are_repeated_are_refused(saved, tmp_path: Path, side: str) -> 
 
 
 def test_ids_are_read_when_one_is_asked_for(saved, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dmrank.fitted.catalogue._from_bytes", pytest.fail)
+    monkeypatch.setattr("dmrank.data.stored_ids.StoredIds.read", pytest.fail)
     model = dmrank.load(saved["itemmean"])
     scores = model.score_block(np.arange(2), np.ones(len(model.aspects), dtype=np.float32))
     assert scores.shape == (2, len(model.items))

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dmrank.data.positions import positions
+from dmrank.data.stored_ids import StoredIds
 from dmrank.support.arrays import Bools, Codes, Int32s, Int64s
 from dmrank.support.errors import DataError, UnknownItemError, UnknownUserError, did_you_mean
 
@@ -26,6 +27,8 @@ _UNKNOWN: Mapping[Kind, type[UnknownUserError | UnknownItemError]] = {
 }
 #: With more ids than these, many at once are searched for.
 _MANY: Final = 1 << 16
+#: Reading all ids takes as long as finding one in so many in the file.
+_FEW: Final = 16
 #: Whole numbers as they are written: those of users lose nothing on their way through text.
 _WHOLE: Final = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 
@@ -174,18 +177,29 @@ class Ids:
         return ids
 
     @classmethod
-    def read_later(cls, read: Callable[[], Ids], count: int, *, kind: Kind, type_: IdType) -> Ids:
-        """Make the map of so many ids that are read when one is first asked for.
+    def read_later(
+        cls,
+        read: Callable[[], Ids],
+        in_order: Callable[[], StoredIds | None],
+        count: int,
+        *,
+        kind: Kind,
+        type_: IdType,
+    ) -> Ids:
+        """Make the map of so many ids that are read when they are asked for.
 
         Millions of ids take longer to read than all else of a model, and who only asks by codes
-        (as blocks of work do) never needs them.
+        (as blocks of work do) never needs them. Who asks for few of them finds these in the file,
+        which `in_order` opens if its ids are ascending.
         """
         ids = cls.__new__(cls)
-        ids.kind, ids.type, ids._count, ids._read = kind, type_, count, read
+        ids.kind, ids.type, ids._count = kind, type_, count
+        ids._read, ids._in_order = read, in_order
         return ids
 
     #: What reads them, if they were not read yet.
     _read: Callable[[], Ids]
+    _in_order: Callable[[], StoredIds | None] | None = None
 
     def _take(self, texts: pl.Series, kind: Kind, type_: IdType) -> None:
         self.kind: Kind = kind
@@ -207,6 +221,16 @@ class Ids:
     def values(self) -> pl.Series:
         """The ids as they are."""
         return self._ids_read.values
+
+    @cached_property
+    def _stored(self) -> StoredIds | None:
+        return self._in_order() if self._in_order is not None else None
+
+    def _unread(self, asked: int = 0) -> StoredIds | None:
+        """Return the file in which so few of many ids are found, unless all have been read."""
+        if "series" in vars(self) or len(self) <= max(_MANY, asked * _FEW):
+            return None
+        return self._stored
 
     def __getstate__(self) -> dict[str, Any]:
         # What reads them knows a file, which another process may not have.
@@ -293,16 +317,17 @@ class Ids:
     def find_many(self, names: Iterable[Id]) -> Int32s:
         """Return the codes of many ids, −1 for those that are not known."""
         given = list(names)
-        if self._is_searched():
-            texts = [self.text(name) for name in given]
-            return self._search(pl.Series(texts, dtype=pl.String))
+        stored = self._unread(len(given))
+        if stored is not None or self._is_searched():
+            texts = pl.Series([self.text(name) for name in given], dtype=pl.String)
+            return self._search(texts) if stored is None else stored.search(texts)
         return np.array([self.find(name) for name in given], dtype=np.int32)
 
     def codes(self, names: Iterable[Id]) -> Int32s:
         """Return the codes of many ids."""
         names = names.series if isinstance(names, Ids) else names
         names = names if isinstance(names, Sequence | pl.Series) else list(names)
-        if self._is_searched():
+        if self._unread(len(names)) is not None or self._is_searched():
             found = self.find_many(names)
             for unknown in np.flatnonzero(found < 0)[:1]:
                 raise self._unknown(names[int(unknown)])
@@ -329,7 +354,8 @@ class Ids:
         >>> ratings.users.names([0, 3]).to_list()
         ['u000000', 'u000003']
         """
-        return self.values[codes]
+        stored = self._unread(len(codes)) if self.type == "string" else None
+        return self.values[codes] if stored is None else stored.some(codes).rename(self.kind)
 
     def column(self, names: Iterable[Id]) -> pl.Series:
         """Return ids, known or not, as a column of the type of these."""
@@ -394,9 +420,10 @@ class Ids:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ids):
             return NotImplemented
-        return (self.kind, self.type) == (other.kind, other.type) and self.series.equals(
-            other.series
-        )
+        if (self.kind, self.type, len(self)) != (other.kind, other.type, len(other)):
+            return False
+        stored = self._unread()
+        return self.series.equals(other.series) if stored is None else stored.equals(other.series)
 
     def __hash__(self) -> int:
         return hash((self.kind, len(self), self[0] if len(self) else ""))

@@ -6,19 +6,18 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
 
 import numpy as np
 import polars as pl
 
 from dmrank.data.ids import Ids, IdType, Kind
 from dmrank.data.ratings import Ratings
+from dmrank.data.stored_ids import StoredIds
 from dmrank.fitted.evidence import Evidence
 from dmrank.fitted.sizes import Sizes
 from dmrank.ranking import ItemLists, lists_of
 from dmrank.support.arrays import Array, Arrays, Bools, Codes, Float32s, Int32s, Int64s
 from dmrank.support.errors import DataError, UnknownAspectError, did_you_mean
-from dmrank.support.large_arrays import large_array
 from dmrank.support.layouts import Kept, codes, floats, pointer
 from dmrank.support.metadata import A_MODEL, unreadable
 
@@ -97,8 +96,8 @@ class Catalogue:
         if self.evidence is not None:
             arrays |= self.evidence.to_arrays()
         for name, series in texts.items():
-            text, ends = _to_bytes(series)
-            arrays |= {f"catalogue.{name}.text": text, f"catalogue.{name}.ends": ends}
+            stored = StoredIds.of(series)
+            arrays |= {f"catalogue.{name}.text": stored.text, f"catalogue.{name}.ends": stored.ends}
         return arrays
 
     @staticmethod
@@ -132,10 +131,19 @@ class Catalogue:
         Ids of users are read when one is asked for.
         """
 
+        def stored(name: str) -> StoredIds:
+            return StoredIds(arrays[f"catalogue.{name}.text"], arrays[f"catalogue.{name}.ends"])
+
         def text(name: str) -> pl.Series:
-            text, ends = arrays[f"catalogue.{name}.text"], arrays[f"catalogue.{name}.ends"]
             try:
-                return _from_bytes(text, ends)
+                return stored(name).read()
+            except UnicodeDecodeError as error:
+                raise unreadable(path, A_MODEL, error) from None
+
+        def in_order(name: str) -> StoredIds | None:
+            found = stored(name)
+            try:
+                return found if found.are_ascending() else None
             except UnicodeDecodeError as error:
                 raise unreadable(path, A_MODEL, error) from None
 
@@ -150,8 +158,8 @@ class Catalogue:
             return found
 
         def ids(name: str, kind: Kind, count: int) -> Ids:
-            type_ = id_types[name]
-            return Ids.read_later(partial(read, name, kind), count, kind=kind, type_=type_)
+            later = partial(read, name, kind), partial(in_order, name)
+            return Ids.read_later(*later, count, kind=kind, type_=id_types[name])
 
         named = "catalogue.item_names.text" in arrays
         return cls(
@@ -165,46 +173,6 @@ class Catalogue:
             seen_items=arrays["catalogue.seen_items"],
             evidence=Evidence.from_arrays(arrays),
         )
-
-
-#: One of them stands between texts that do not have it.
-_LETTERS: Final = [bytes([letter]) for letter in range(128)]
-_TEXTS_AT_ONCE: Final = 1 << 16
-
-
-def _to_bytes(texts: pl.Series) -> tuple[Array, Int64s]:
-    """Return UTF-8 texts one after the other, and where each ends."""
-    ends, total = large_array(len(texts), np.int64), 0
-    for first in range(0, len(texts), _TEXTS_AT_ONCE):
-        own = slice(first, first + _TEXTS_AT_ONCE)
-        ends[own] = total + np.cumsum(texts[own].str.len_bytes().to_numpy(), dtype=np.int64)
-        total = int(ends[own][-1])
-    text, start = large_array(total, np.uint8), 0
-    for first in range(0, len(texts), _TEXTS_AT_ONCE):
-        joined = "".join(texts[first : first + _TEXTS_AT_ONCE]).encode()
-        text[start : start + len(joined)] = np.frombuffer(joined, dtype=np.uint8)
-        start += len(joined)
-    return text, ends
-
-
-def _from_bytes(text: Array, ends: Int64s) -> pl.Series:
-    """Undo `_to_bytes`, without a Python string for each of millions."""
-    joined, starts = text.tobytes(), np.append(0, ends[:-1])
-    between = next((letter for letter in _LETTERS if letter not in joined), None)
-    parts = [pl.Series([], dtype=pl.String)]
-    for first in range(0, len(ends), _TEXTS_AT_ONCE):
-        own = zip(
-            starts[first : first + _TEXTS_AT_ONCE].tolist(),
-            ends[first : first + _TEXTS_AT_ONCE].tolist(),
-            strict=True,
-        )
-        if between is None:
-            parts.append(pl.Series([joined[a:b].decode() for a, b in own], dtype=pl.String))
-            continue
-        # A letter that none has stands between them; what is cut within a letter is no text.
-        text_of_all = between.join(joined[a:b] for a, b in own).decode()
-        parts.append(pl.Series([text_of_all]).str.split(between.decode()).explode())
-    return pl.concat(parts)
 
 
 def _text_layout(sizes: Sizes, name: str, count: int, *, least: int) -> dict[str, Kept]:
