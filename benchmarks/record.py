@@ -34,7 +34,7 @@ _QUOTE = re.compile(
 )
 
 #: Of a share with three digits or more, as tables of the field show it.
-_LEADING_ZERO = re.compile(r"(?<![\d.])0(?=\.\d{3,})")
+_LEADING_ZERO = re.compile(r"(?<![\d.])(?<!p = )0(?=\.\d{3,})")
 
 
 class Quote(NamedTuple):
