@@ -11,7 +11,7 @@ from dmrank.data.ratings import Ratings
 from dmrank.data.rows import canonical_order, gather_rows, groups_of_rows
 from dmrank.data.training_scale import to_training_scale
 from dmrank.ranking import ItemLists, RankQuery, lists_of
-from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int32s, Int64s
+from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int64s
 from dmrank.support.errors import DataError
 from dmrank.training.propensities import popularity_propensities
 
@@ -74,16 +74,13 @@ class HeldOut:
         rows = np.flatnonzero(known)
         rows = rows[np.lexsort((items[rows], users[rows]))]
         chosen = np.unique(users[rows])
-        seen = (train.user_pointer, train.item_codes)
-        if also_seen is not None:
-            seen = _union(train, also_seen)
         pointer = np.searchsorted(users[rows], np.append(chosen, len(train.users)))
         return cls(
             users=chosen,
             items=ItemLists(pointer, items[rows].astype(np.int32)),
             values=gather_rows(held_out.values, rows),
             aspects=held_out.aspects,
-            excluded=lists_of(*seen, chosen),
+            excluded=_seen_by(chosen, train, also_seen),
             item_counts=counts,
             left_out=len(held_out) - len(rows),
         )
@@ -160,12 +157,16 @@ class HeldOut:
         return RankQuery(self.items, gains, self.excluded, self.candidates)
 
 
-def _union(one: Ratings, other: Ratings) -> tuple[Int64s, Int32s]:
-    """Return the items that each user rated in one or the other."""
-    users = np.concatenate([one.user_codes, other.user_codes])
-    items = np.concatenate([one.item_codes, other.item_codes])
-    order, pointer = canonical_order(users, items, len(one.users))
-    return pointer, items[order]
+def _seen_by(users: Codes, train: Ratings, also_seen: Ratings | None) -> ItemLists:
+    """Return the items that each of some users rated in one or the other."""
+    own = lists_of(train.user_pointer, train.item_codes, users)
+    if also_seen is None:
+        return own
+    others = lists_of(also_seen.user_pointer, also_seen.item_codes, users)
+    raters = np.concatenate([groups_of_rows(own.pointer), groups_of_rows(others.pointer)])
+    items = np.concatenate([own.items, others.items])
+    order, pointer = canonical_order(raters, items, len(users))
+    return ItemLists(pointer, items[order])
 
 
 def codes_in(users: Ids, items: Ids, ratings: Ratings) -> tuple[Codes, Codes]:
