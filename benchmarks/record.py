@@ -165,6 +165,11 @@ def quotes(pages: Sequence[Path] | None = None) -> Iterator[Quote]:
             yield Quote(page, found["name"], _columns(found["columns"]), found["table"])
 
 
+def without_quotes(text: str) -> str:
+    """Return a page without its tables of records."""
+    return _QUOTE.sub("", text)
+
+
 def main() -> None:
     """Write every table anew."""
     for page in sorted({quote.page for quote in quotes()}):

@@ -136,7 +136,7 @@ def fit_for_pairs(train: dmrank.Ratings, validation: dmrank.Ratings, seed: int) 
 
 FITS = {"lists": fit_for_lists, "pairs": fit_for_pairs}
 JUDGES: dict[str, Callable[[Problem, dmrank.Model], float]] = {"lists": ndcg, "pairs": right_orders}
-TITLES = {"lists": "NDCG@10, average over aspects", "pairs": "rated pairs in the right order"}
+TITLES = {"lists": "NDCG@10, mean over aspects", "pairs": "rated pairs in the right order"}
 
 
 def main() -> None:

@@ -72,6 +72,7 @@ def test_few_of_many_ids_are_found_without_reading_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("dmrank.data.ids._MANY", 10)
+    monkeypatch.setattr("dmrank.data.ids._PER_SEARCH", 1)
     names = [f"u{number:03}" for number in range(100)]
     ids, known = _later(names, is_in_order=True), Ids(names, kind="user")
     assert ids.find_many(["u007", "nobody"]).tolist() == [7, -1]
@@ -91,3 +92,14 @@ def test_all_are_read_where_many_are_asked_for_or_the_file_is_in_no_order(
     ids = _later(names, is_in_order=is_in_order)
     with pytest.raises(pytest.fail.Exception):
         ids.find_many(names[:asked])
+
+
+def test_who_asks_again_and_again_reads_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmrank.data.ids._MANY", 10)
+    monkeypatch.setattr("dmrank.data.ids._PER_SEARCH", 10)
+    names = [f"u{number:03}" for number in range(100)]
+    ids = _later(names, is_in_order=True)
+    for _ in range(10):
+        assert ids.find_many(["u007"]).tolist() == [7]
+    with pytest.raises(pytest.fail.Exception):
+        ids.find_many(["u007"])

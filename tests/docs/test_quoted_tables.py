@@ -178,6 +178,61 @@ def test_a_table_of_a_page_is_that_of_the_record_that_a_script_wrote(quote: reco
     )
 
 
+#: What is beside the paper: page, table, column and models of the figures in their order.
+ANY_PAIRS = [
+    ("tripadvisor", ["DMR", "DMR-I"]), ("yahoo-movies", ["DMR", "DMR-I", "SPS-MTL"]),
+    ("beeradvocate", ["DMR", "DMR-I", "M-BPR"]),
+]  # fmt: skip
+EXPLAINED = ["DMR-paper", "EFM", "DMR", "MTER", "Random"]
+
+
+def test_what_is_beside_the_paper_is_what_the_pages_say() -> None:
+    rows = _rows(RESULTS / "README.md", "## Beside the paper")
+    (any_pairs,) = (cells[1] for row, cells in rows.items() if "`any` pairs" in row)
+    measured = [
+        _measured(page, "Table 3", "any, pooled")[model]
+        for page, models in ANY_PAIRS
+        for model in models
+    ]
+    (errors,) = (cells[1] for row, cells in rows.items() if row.startswith("Table 4"))
+    table = _measured("tripadvisor", "Table 4", "missing as 0")
+    measured += [table[model] for model in EXPLAINED]
+    quoted = re.findall(r"\d?\.\d{3}", any_pairs + errors)
+    for value, result in zip(quoted, measured, strict=True):
+        assert _same(value, result)
+
+
+#: Pages that `dmrank paper` made as a whole, and tables that other tests compare with their page.
+OF_RUNS = {f"results/{name}.md" for name in results.TITLES}
+COMPARED = {
+    ("results/README.md", "## Beside the paper"),
+    ("dmr.md", "## How well it ranks"),
+    ("results/README.md", "## In short"),
+    ("start/which-model.md", ""),
+}
+#: How memory grows, of two runs whose commands stand below; what is reckoned and not measured.
+TYPED = {("cluster.md", "## What it takes"), ("cluster.md", "## What is on paper")}
+FIGURE = re.compile(r"(?<![\d.])\d?\.\d{2,}|\d+ MB")
+HEADING = re.compile(r"^## .*$", re.MULTILINE)
+
+
+def _typed_tables() -> set[tuple[str, str]]:
+    """Return page and heading of every table of figures that was not written by a script."""
+    found = set()
+    docs = ROOT / "docs"
+    for page in docs.rglob("*.md"):
+        text = record.without_quotes(page.read_text("utf-8"))
+        for table in re.finditer(r"^\|.*\n(?:\|.*\n)+", text, re.MULTILINE):
+            if len(FIGURE.findall(table[0])) >= 3:
+                before = HEADING.findall(text[: table.start()])
+                found.add((str(page.relative_to(docs)), before[-1] if before else ""))
+    return {(page, heading) for page, heading in found if page not in OF_RUNS}
+
+
+def test_no_table_of_figures_was_typed() -> None:
+    assert _typed_tables() == COMPARED | TYPED
+
+
 #: What the README says of speed: the record, one of its rows, and the column.
 SPEED = {
     r"10 million rows ([\d.]+)× pandas": (

@@ -27,8 +27,9 @@ _UNKNOWN: Mapping[Kind, type[UnknownUserError | UnknownItemError]] = {
 }
 #: With more ids than these, many at once are searched for.
 _MANY: Final = 1 << 16
-#: Reading all ids takes as long as finding one in so many in the file.
+#: Reading all ids takes as long as finding one in so many in the file, or searching this often.
 _FEW: Final = 16
+_PER_SEARCH: Final = 1_280
 #: Whole numbers as they are written: those of users lose nothing on their way through text.
 _WHOLE: Final = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 
@@ -200,6 +201,8 @@ class Ids:
     #: What reads them, if they were not read yet.
     _read: Callable[[], Ids]
     _in_order: Callable[[], StoredIds | None] | None = None
+    #: How often something was looked for in the file.
+    _searches: int = 0
 
     def _take(self, texts: pl.Series, kind: Kind, type_: IdType) -> None:
         self.kind: Kind = kind
@@ -227,9 +230,14 @@ class Ids:
         return self._in_order() if self._in_order is not None else None
 
     def _unread(self, asked: int = 0) -> StoredIds | None:
-        """Return the file in which so few of many ids are found, unless all have been read."""
-        if "series" in vars(self) or len(self) <= max(_MANY, asked * _FEW):
+        """Return the file in which so few of many ids are found, unless all have been read.
+
+        Who asks again and again is better off with all of them.
+        """
+        least = max(_MANY, asked * _FEW, self._searches * _PER_SEARCH)
+        if "series" in vars(self) or len(self) <= least:
             return None
+        self._searches += 1
         return self._stored
 
     def __getstate__(self) -> dict[str, Any]:
