@@ -7,6 +7,7 @@ import polars as pl
 
 from dmrank.answers.lists import check_length
 from dmrank.answers.similar import ScoreProfiles, score_profiles
+from dmrank.data.rows import count_codes
 from dmrank.fitted.contract import By, FittedModel
 from dmrank.support.arrays import Codes, Floats
 
@@ -18,7 +19,7 @@ def questions(model: FittedModel, n: int, by: By) -> pl.DataFrame:
     """Choose items to be rated by a newcomer; see `Model.questions`."""
     check_length(n)
     catalogue = model.catalogue
-    counts = np.bincount(catalogue.seen_items, minlength=len(catalogue.items))
+    counts = count_codes(catalogue.seen_items, len(catalogue.items))
     known = np.argsort(-counts, kind="stable")[: _KNOWN_PER_QUESTION * n]
     known = known[counts[known] > 0]
     chosen = known[farthest_first(_directions(score_profiles(model, "items", by), known), n)]

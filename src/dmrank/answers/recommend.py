@@ -19,6 +19,7 @@ from dmrank.answers.lists import (
     list_table,
 )
 from dmrank.data.ids import Id, id_list
+from dmrank.data.rows import count_codes
 from dmrank.data.training_scale import to_training_scale
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import By, FittedModel
@@ -171,7 +172,7 @@ def rating_totals(catalogue: Catalogue) -> Float32s:
     An unrated item counts as rated 0 (paper 3), so that this is, but for a constant, the mean
     rating over all users: many ratings count, and good ones count more.
     """
-    counts = np.bincount(catalogue.seen_items, minlength=len(catalogue.items)).astype(np.float32)
+    counts = count_codes(catalogue.seen_items, len(catalogue.items)).astype(np.float32)
     evidence = catalogue.evidence
     if evidence is None:
         return np.repeat(counts[:, None], len(catalogue.aspects), axis=1)

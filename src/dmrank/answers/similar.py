@@ -11,6 +11,7 @@ import polars as pl
 
 from dmrank.answers.lists import check_length
 from dmrank.data.ids import Id
+from dmrank.data.rows import has_rows
 from dmrank.fitted.contract import By, FittedModel
 from dmrank.fitted.scorers import Vectors
 from dmrank.support.arrays import AnyFloats, Bools, Codes, Float32s, Floats
@@ -92,7 +93,7 @@ def _most_alike(model: FittedModel, side: Side, name: Id, n: int, by: By) -> pl.
     if side == "items":
         ids, rated = catalogue.items, catalogue.rated_items
     else:
-        ids, rated = catalogue.users, np.diff(catalogue.seen_pointer) > 0
+        ids, rated = catalogue.users, has_rows(catalogue.seen_pointer)
     code = ids.code(name)
     if not rated[code]:
         raise DataError(f"{ids.kind} {name!r} has no training rating: nothing is known of it")

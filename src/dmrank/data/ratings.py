@@ -421,7 +421,7 @@ class Ratings:
     def compact(self) -> Ratings:
         """Drop users and items without a row; the others get new codes."""
         user_rows = np.diff(self.user_pointer)
-        item_rows = np.bincount(self.item_codes, minlength=len(self.items))
+        item_rows = rows_of.count_codes(self.item_codes, len(self.items))
         if user_rows.all() and item_rows.all():
             return self
         users, items = np.flatnonzero(user_rows), np.flatnonzero(item_rows)
@@ -715,7 +715,7 @@ class Split:
     @cached_property
     def cold_items(self) -> Bools:
         """Whether each item has no training row."""
-        rows = np.bincount(self.train.item_codes, minlength=len(self.train.items))
+        rows = rows_of.count_codes(self.train.item_codes, len(self.train.items))
         cold: Bools = rows == 0
         return cold
 
@@ -735,7 +735,7 @@ class Split:
             {
                 "part": name,
                 "rating vectors": len(part),
-                "users": int((np.diff(part.user_pointer) > 0).sum()),
+                "users": int(rows_of.has_rows(part.user_pointer).sum()),
                 "items": len(np.unique(part.item_codes)),
                 "of a cold user or item": int(self.cold_rows(part).sum()),
             }

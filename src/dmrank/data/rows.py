@@ -16,6 +16,7 @@ from dmrank.support.seeds import make_rng
 
 _GROUPS_PER_TASK = 4_096
 _GROUPS_AT_ONCE = 1 << 16
+_CODES_AT_ONCE = 1 << 18
 _ROWS_PER_TASK = 65_536
 SplitBy = Literal["random", "time", "time-per-user"]
 
@@ -66,6 +67,31 @@ def groups_of_rows(pointer: Int64s) -> Int32s:
         counts = np.diff(pointer[start : stop + 1])
         codes[pointer[start] : pointer[stop]] = np.repeat(np.arange(start, stop), counts)
     return codes
+
+
+def count_codes(codes: Codes, size: int) -> Int64s:
+    """Return how many rows have each code, without a copy of all codes.
+
+    Examples
+    --------
+    >>> count_codes(np.array([1, 0, 1], np.int32), size=3)
+    array([1, 2, 0])
+    """
+    counts = np.zeros(size, dtype=np.int64)
+    for start in range(0, len(codes), _CODES_AT_ONCE):
+        counts += np.bincount(codes[start : start + _CODES_AT_ONCE], minlength=size)
+    return counts
+
+
+def has_rows(pointer: Int64s) -> Bools:
+    """Return which groups have any row.
+
+    Examples
+    --------
+    >>> has_rows(np.array([0, 2, 2, 3]))
+    array([ True, False,  True])
+    """
+    return pointer[1:] > pointer[:-1]
 
 
 @cached

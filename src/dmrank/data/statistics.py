@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from dmrank.data.ratings import Ratings
+from dmrank.data.rows import count_codes
 from dmrank.support.arrays import AnyFloats, Bools, Codes, Floats
 from dmrank.support.shown import html, text
 
@@ -132,7 +133,7 @@ def describe(ratings: Ratings) -> Statistics:
     (array([0.  , 0.33]), [[1.0, 1.0], [1.0, 1.0]])
     """
     per_user = np.diff(ratings.user_pointer)
-    per_item = np.bincount(ratings.item_codes, minlength=len(ratings.items))
+    per_item = count_codes(ratings.item_codes, len(ratings.items))
     observed = ~np.isnan(ratings.values)
     count = observed.sum(axis=0)
     values = ratings.values.astype(np.float64)

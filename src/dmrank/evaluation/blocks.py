@@ -15,7 +15,7 @@ import polars as pl
 
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import Split
-from dmrank.data.rows import canonical_order
+from dmrank.data.rows import canonical_order, count_codes, has_rows
 from dmrank.evaluation.protocols import parse_protocol
 from dmrank.evaluation.users import UserValues, judge_users
 from dmrank.fitted.catalogue import Catalogue
@@ -104,7 +104,7 @@ def _held_out(catalogue: Catalogue, rows: pl.DataFrame) -> HeldOut:
     known = (users >= 0) & (items >= 0)
     known[known] &= _trained(catalogue)[users[known]]
     seen = rows[_SEEN].to_numpy() if _SEEN in rows.columns else np.zeros(len(rows), dtype=np.bool_)
-    counts = np.bincount(catalogue.seen_items, minlength=len(catalogue.items))
+    counts = count_codes(catalogue.seen_items, len(catalogue.items))
     test = np.flatnonzero(known & ~seen & (counts[np.maximum(items, 0)] > 0))
     test = test[np.lexsort((items[test], users[test]))]
     chosen = np.unique(users[test])
@@ -125,7 +125,7 @@ def _held_out(catalogue: Catalogue, rows: pl.DataFrame) -> HeldOut:
 
 
 def _trained(catalogue: Catalogue) -> Bools:
-    return np.diff(catalogue.seen_pointer) > 0
+    return has_rows(catalogue.seen_pointer)
 
 
 def _excluded(catalogue: Catalogue, chosen: Int64s, users: Int64s, items: Int64s) -> ItemLists:

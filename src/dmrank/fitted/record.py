@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, NonNegativeInt
 from dmrank.data.activity import activity_groups
 from dmrank.data.fingerprint import fingerprint
 from dmrank.data.ratings import Ratings
+from dmrank.data.rows import has_rows
 from dmrank.data.times import NO_TIMESTAMP, TICKS
 from dmrank.support.arrays import Floats
 from dmrank.support.version import __version__
@@ -105,7 +106,7 @@ class FitRecord(_Part):
         cls, ratings: Ratings, history: History, validation: ValidationRecord | None
     ) -> Self:
         """Note what is known when a fit ends."""
-        users = int((np.diff(ratings.user_pointer) > 0).sum())
+        users = int(has_rows(ratings.user_pointer).sum())
         first, last = _period(ratings)
         best = history.best_iteration
         return cls(

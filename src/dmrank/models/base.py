@@ -32,6 +32,7 @@ from dmrank.answers.similar import similar_items, similar_users
 from dmrank.answers.vectors import ExportedVectors, vectors
 from dmrank.data.ids import Id, Ids
 from dmrank.data.ratings import Ratings, Side
+from dmrank.data.rows import has_rows
 from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibrating import calibrate_model
 from dmrank.fitted.calibration import Calibration
@@ -1005,7 +1006,7 @@ def load(path: str | os.PathLike[str], *, mapped: bool = True) -> Model:
 def _check_trainable(ratings: Ratings) -> None:
     if not isinstance(ratings, Ratings):
         raise DataError(f"fit takes Ratings, not {type(ratings).__name__}: use dmrank.read_ratings")
-    users = int((np.diff(ratings.user_pointer) > 0).sum())
+    users = int(has_rows(ratings.user_pointer).sum())
     items = len(np.unique(ratings.item_codes))
     if users < 2 or items < 2:
         raise DataError(

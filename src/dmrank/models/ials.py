@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from dmrank.data.ratings import Ratings
+from dmrank.data.rows import count_codes
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import MixVectors, Vectors
@@ -132,7 +133,7 @@ class IALS(TrainedModel):
 
     def _solver(self, ratings: Ratings) -> _Solver:
         users, items = len(ratings.users), len(ratings.items)
-        counts = np.bincount(ratings.item_codes, minlength=items)
+        counts = count_codes(ratings.item_codes, items)
         priors = self._prior(np.diff(ratings.user_pointer), items), self._prior(counts, users)
         rated = Rated(ratings.user_pointer, ratings.item_codes, items)
         weight = self.config.unobserved_weight

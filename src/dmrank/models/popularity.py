@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dmrank.data.rows import count_codes
 from dmrank.fitted.fitting import Fitting
 from dmrank.fitted.profiles import Profiles
 from dmrank.fitted.scorers import Vectors
@@ -44,7 +45,7 @@ class Popularity(Model):
 
     def learn(self, fitting: Fitting) -> None:
         ratings = fitting.ratings
-        counts = np.bincount(ratings.item_codes, minlength=len(ratings.items))
+        counts = count_codes(ratings.item_codes, len(ratings.items))
         self.arrays = {"counts": counts.astype(np.float32)}
 
     def fold_in_users(self, profiles: Profiles) -> dict[str, Array]:  # noqa: ARG002

@@ -16,6 +16,7 @@ from dmrank.answers.by_text import parse_by
 from dmrank.answers.fold_in.newcomers import without_users
 from dmrank.answers.lists import known_users
 from dmrank.data.ids import Id
+from dmrank.data.rows import has_rows
 from dmrank.fitted.contract import By
 from dmrank.models.base import Model, load
 from dmrank.service.copies import fingerprint
@@ -104,7 +105,7 @@ class Served:
         from dmrank.answers.list_rows import make_rows
 
         catalogue, aspects = self.model.catalogue, len(self.aspects)
-        users = np.flatnonzero(np.diff(catalogue.seen_pointer) > 0)[:2]
+        users = np.flatnonzero(has_rows(catalogue.seen_pointer))[:2]
         mixes = np.ones((len(users), aspects), dtype=np.float32)
         make_rows(self.model, users, mixes, 10, catalogue.seen_by(users))
         assert len(self.item_ids) == len(self.item_names)
@@ -118,7 +119,7 @@ class Served:
 
     @cached_property
     def _rated_users(self) -> list[bool]:
-        return (np.diff(self.model.catalogue.seen_pointer) > 0).tolist()
+        return has_rows(self.model.catalogue.seen_pointer).tolist()
 
     def code(self, user: Id) -> int:
         """Return the code of a user; one without a training rating is not known."""

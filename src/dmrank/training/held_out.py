@@ -8,7 +8,7 @@ import numpy as np
 
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
-from dmrank.data.rows import canonical_order, gather_rows, groups_of_rows
+from dmrank.data.rows import canonical_order, count_codes, gather_rows, groups_of_rows, has_rows
 from dmrank.data.training_scale import to_training_scale
 from dmrank.ranking import ItemLists, RankQuery, lists_of
 from dmrank.support.arrays import Bools, Codes, Float32s, Floats, Int64s
@@ -67,8 +67,8 @@ class HeldOut:
                     f"training has {', '.join(train.aspects)}"
                 )
         users, items = codes_in(train.users, train.items, held_out)
-        counts = np.bincount(train.item_codes, minlength=len(train.items))
-        trained = np.diff(train.user_pointer) > 0
+        counts = count_codes(train.item_codes, len(train.items))
+        trained = has_rows(train.user_pointer)
         known = (users >= 0) & (items >= 0)
         known[known] &= trained[users[known]] & (counts[items[known]] > 0)
         rows = np.flatnonzero(known)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dmrank.answers.recommend import ListRequest, recommend
 from dmrank.data.activity import activity_groups
+from dmrank.data.rows import has_rows
 from dmrank.fitted.catalogue import Catalogue
 from dmrank.fitted.contract import FittedModel
 from dmrank.fitted.record import FitRecord
@@ -80,7 +81,7 @@ def _counts(record: FitRecord, catalogue: Catalogue) -> dict[str, int]:
 
 def _known(catalogue: Catalogue) -> dict[str, int]:
     return {
-        "users": int((np.diff(catalogue.seen_pointer) > 0).sum()),
+        "users": int(has_rows(catalogue.seen_pointer).sum()),
         "items": int(catalogue.rated_items.sum()),
         "ratings": len(catalogue.seen_items),
     }

@@ -10,7 +10,7 @@ import numpy as np
 
 from dmrank.data.ids import Ids
 from dmrank.data.ratings import Ratings
-from dmrank.data.rows import canonical_order
+from dmrank.data.rows import canonical_order, has_rows
 from dmrank.fitted.cache import Cache
 from dmrank.fitted.calibration import Calibration
 from dmrank.fitted.catalogue import Catalogue
@@ -63,7 +63,7 @@ class AdaptedScores:
         """
         users = _positions(train.users, self.users, self.name)
         items = _positions(train.items, self.items, self.name)
-        trained = np.diff(train.user_pointer) > 0
+        trained = has_rows(train.user_pointer)
         self._check_known("users", users[np.unique(asked[trained[asked]])] < 0)
         self._check_known("items", items[np.unique(train.item_codes)] < 0)
         seen = None if self.seen is None else _recoded(self.seen, users, items)

@@ -10,6 +10,7 @@ import numpy as np
 from starlette.responses import Response
 
 from dmrank.answers.list_rows import list_parts
+from dmrank.data.rows import count_codes
 from dmrank.models.base import Model
 from dmrank.service.messages import (
     MOST_BYTES,
@@ -93,7 +94,7 @@ async def items(service: Service, asked: Nothing) -> Items:
     if catalogue.item_names is not None:
         both = zip(served.item_names, served.item_ids, strict=True)
         names = [name or str(id_) for name, id_ in both]
-    counts = np.bincount(catalogue.seen_items, minlength=len(catalogue.items))
+    counts = count_codes(catalogue.seen_items, len(catalogue.items))
     return Items(served.version, served.item_ids, names, counts.tolist())
 
 
