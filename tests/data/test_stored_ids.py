@@ -80,6 +80,7 @@ def test_few_of_many_ids_are_found_without_reading_the_others(
     named = ids.names(np.array([3, 0]))
     assert (named.to_list(), named.name) == (["u003", "u000"], "user")
     assert ids == known
+    assert ids.as_stored().read().to_list() == known.as_stored().read().to_list() == names
     assert known.first(99) != ids != Ids([*names[1:], "v"], kind="user")
 
 

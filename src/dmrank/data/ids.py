@@ -240,6 +240,11 @@ class Ids:
         self._searches += 1
         return self._stored
 
+    def as_stored(self) -> StoredIds:
+        """Return the ids as the bytes of a file: of the one they are in, if they were not read."""
+        stored = self._unread()
+        return StoredIds.of(self.series) if stored is None else stored
+
     def __getstate__(self) -> dict[str, Any]:
         # What reads them knows a file, which another process may not have.
         own = {"kind": self.kind, "type": self.type, "_count": self._count}

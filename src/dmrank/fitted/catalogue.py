@@ -90,13 +90,12 @@ class Catalogue:
             "catalogue.seen_pointer": self.seen_pointer,
             "catalogue.seen_items": self.seen_items,
         }
-        texts = {"users": self.users.series, "items": self.items.series}
+        texts = {"users": self.users.as_stored(), "items": self.items.as_stored()}
         if self.item_names is not None:
-            texts["item_names"] = self.item_names
+            texts["item_names"] = StoredIds.of(self.item_names)
         if self.evidence is not None:
             arrays |= self.evidence.to_arrays()
-        for name, series in texts.items():
-            stored = StoredIds.of(series)
+        for name, stored in texts.items():
             arrays |= {f"catalogue.{name}.text": stored.text, f"catalogue.{name}.ends": stored.ends}
         return arrays
 
