@@ -226,11 +226,7 @@ def _read(table: pa.Table) -> Reading:
     if len(set(names)) < len(names) or not {"user", "item"} <= set(names) or not table.num_rows:
         raise MustRefuseError
     columns = {name: table.column(name) for name in names}
-    cells = {
-        name: [_cell(value) for value in column.to_pylist()]
-        for name, column in columns.items()
-        if is_aspect(name)
-    }
+    cells = {name: _cells_of(column) for name, column in columns.items() if is_aspect(name)}
     times = None
     if "timestamp" in columns:
         times = [parse_time(value) for value in _moments_of(columns["timestamp"])]
@@ -238,6 +234,13 @@ def _read(table: pa.Table) -> Reading:
         [_id_texts(value) for value in columns[name].to_pylist()] for name in ("user", "item")
     )
     return Reading(users, items, times, cells)
+
+
+def _cells_of(column: pa.ChunkedArray) -> list[Cell]:
+    if pa.types.is_temporal(column.type):
+        # No ratings; damage makes moments of them that Python's datetime cannot hold.
+        return [None if missing else GUESS for missing in column.is_null().to_pylist()]
+    return [_cell(value) for value in column.to_pylist()]
 
 
 def _moments_of(column: pa.ChunkedArray) -> list[Any]:
