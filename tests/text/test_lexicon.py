@@ -68,6 +68,10 @@ def test_a_short_lexicon_is_a_list_of_words_per_aspect() -> None:
             '[aspects.a]\nterms = ["bed"]\nfaults = ["old"]\nfavours = ["old"]',
             "'old' is in a.favours and in a.faults",
         ),
+        (
+            '[aspects.a]\npositive = ["old"]\n[aspects."\\u001b[31m"]\npositive = ["old"]',
+            "'old' is in a.positive and in \\x1b[31m.positive",
+        ),
     ],
 )
 def test_duplicate_and_overlapping_words_are_refused(text: str, said: str) -> None:

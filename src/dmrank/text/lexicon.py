@@ -12,6 +12,7 @@ from typing import Final
 
 from dmrank.data.ratings import RESERVED_COLUMNS
 from dmrank.support.errors import ConfigError, did_you_mean
+from dmrank.support.terminal import printable
 
 #: Ending of the name of a lexicon with merged aspects.
 COARSE: Final = "-coarse"
@@ -143,17 +144,21 @@ def _check_overlap(lexicon: Lexicon) -> None:
     for aspect, words in lexicon.aspects.items():
         for word, key in words.naming():
             for form in forms_of(word) if key == "terms" else (word,):
-                _take_place(lexicon.name, form, f"{aspect}.{key}", places)
+                _take_place(lexicon.name, form, _place(aspect, key), places)
     for aspect, words in lexicon.aspects.items():
         beside: dict[str, str] = {}
         for key in ("favours", "faults"):
             for word in getattr(words, key):
                 if word in places:
                     raise ConfigError(
-                        f"{lexicon.name}: {word!r} is in {aspect}.{key} and names an aspect in "
-                        f"{places[word]}: keep one of the two"
+                        f"{lexicon.name}: {word!r} is in {_place(aspect, key)} and names an aspect "
+                        f"in {places[word]}: keep one of the two"
                     )
-                _take_place(lexicon.name, word, f"{aspect}.{key}", beside)
+                _take_place(lexicon.name, word, _place(aspect, key), beside)
+
+
+def _place(aspect: str, key: str) -> str:
+    return f"{printable(aspect)}.{key}"
 
 
 def _take_place(name: str, word: str, place: str, places: dict[str, str]) -> None:
