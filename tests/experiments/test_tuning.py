@@ -199,14 +199,18 @@ def test_mistakes_are_refused_before_anything_is_fitted(split: Split) -> None:
         tune("ItemMean", split, trials=1, seed=-1, parameters={"seed": 3})
 
 
-@pytest.mark.parametrize("damage", ["text", "half", "zeros", "foreign", "schema", "no seconds"])
+#: What leaves a file of trials without what its other tables speak of.
+CUT = {"no seconds": "trial_user_attributes", "no trials": "trials"}
+
+
+@pytest.mark.parametrize("damage", ["text", "half", "zeros", "foreign", "schema", *CUT])
 def test_a_damaged_file_of_trials_is_refused(split: Split, tmp_path: Path, damage: str) -> None:
     storage = tmp_path / "trials.db"
     tune(Knob, split, trials=2, space=SPACE, storage=storage)
     content = storage.read_bytes()
-    if damage == "no seconds":
+    if damage in CUT:
         with closing(sqlite3.connect(storage)) as database, database:
-            database.execute("DELETE FROM trial_user_attributes")
+            database.execute(f"DELETE FROM {CUT[damage]}")
     else:
         storage.write_bytes(
             {

@@ -123,16 +123,18 @@ def _database(file: Path) -> optuna.storages.RDBStorage:
 
 
 def _check_database(path: Path) -> None:
-    """Refuse a file that is no database, or whose pages are damaged."""
+    """Refuse a file that is no database, whose pages are damaged, or whose tables do not agree."""
     if not path.exists():
         return
     try:
         # Not read-only: what a killed search has left half done is first undone.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)) as database:
             found = database.execute("PRAGMA quick_check").fetchone()
+            # Parameters of trials that are gone would be in the way of new ones.
+            orphan = database.execute("PRAGMA foreign_key_check").fetchone()
     except (sqlite3.Error, UnicodeDecodeError):  # its own error may quote damaged text
-        found = None
-    if found != ("ok",):
+        found = orphan = None
+    if found != ("ok",) or orphan is not None:
         raise _no_trials(path)
 
 
