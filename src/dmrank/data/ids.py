@@ -293,6 +293,14 @@ class Ids:
         """Return whether many ids are looked for in their order: a dictionary takes more memory."""
         return len(self) > _MANY and "_code_of" not in vars(self) and self.is_ascending
 
+    def _searched(self, names: Sequence[Id] | pl.Series) -> Int32s | None:
+        """Return the codes of many ids, −1 for unknown ones; None if a dictionary is better."""
+        stored = self._unread(len(names))
+        if stored is None and not self._is_searched():
+            return None
+        texts = pl.Series([self.text(name) for name in names], dtype=pl.String)
+        return self._search(texts) if stored is None else stored.search(texts)
+
     def _search(self, texts: pl.Series) -> Int32s:
         """Return the codes of ids, as text, −1 for those that are not known."""
         places = self.series.search_sorted(texts).to_numpy().astype(np.int64)
@@ -330,18 +338,17 @@ class Ids:
     def find_many(self, names: Iterable[Id]) -> Int32s:
         """Return the codes of many ids, −1 for those that are not known."""
         given = list(names)
-        stored = self._unread(len(given))
-        if stored is not None or self._is_searched():
-            texts = pl.Series([self.text(name) for name in given], dtype=pl.String)
-            return self._search(texts) if stored is None else stored.search(texts)
+        found = self._searched(given)
+        if found is not None:
+            return found
         return np.array([self.find(name) for name in given], dtype=np.int32)
 
     def codes(self, names: Iterable[Id]) -> Int32s:
         """Return the codes of many ids."""
         names = names.series if isinstance(names, Ids) else names
         names = names if isinstance(names, Sequence | pl.Series) else list(names)
-        if self._unread(len(names)) is not None or self._is_searched():
-            found = self.find_many(names)
+        found = self._searched(names)
+        if found is not None:
             for unknown in np.flatnonzero(found < 0)[:1]:
                 raise self._unknown(names[int(unknown)])
             return found
